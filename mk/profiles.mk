@@ -19,7 +19,7 @@ FREE := $(BASE) -O2 -ffreestanding -fno-stack-protector -fno-asynchronous-unwind
 HOST := $(BASE) -D_GNU_SOURCE -fno-pie
 
 CFLAGS_release := $(FREE) -mno-red-zone -fno-pic
-CFLAGS_hv      := $(FREE) -mno-red-zone -fno-pic -mcmodel=kernel
+CFLAGS_hv      := $(FREE) -mno-red-zone -fno-pic
 CFLAGS_host    := $(HOST) -O2
 CFLAGS_asan    := $(HOST) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 CFLAGS_check   := $(HOST) -O1 -DCEDE_CHECK_EACH_EVENT
