@@ -25,3 +25,6 @@ $(GUESTS)/initramfs-stress.cpio: guests/image/build-initramfs $(GUEST_FILES_NEED
 guest-image: setup ## the Linux guest: kernel from Debian's package, initramfs with the workloads
 	@$(MAKE) --no-print-directory $(GUESTS)/vmlinuz $(GUESTS)/initramfs.cpio \
 	    $(GUESTS)/initramfs-stress.cpio
+
+TEST_SCRIPTS += guests/image/test-boot
+TEST_NEEDS   += $(GUESTS)/vmlinuz $(GUESTS)/initramfs.cpio
