@@ -10,7 +10,7 @@ GUEST_FILES_NEEDS := $(GUESTS)/init $(addprefix $(GUESTS)/workload/,$(GUEST_WORK
 
 $(GUESTS)/init: $(call objects,host,$(GUEST_INIT_SOURCES))
 	@mkdir -p $(@D)
-	$(Q)$(CC) -static -no-pie -o $@ $^
+	$(Q)$(CC) -static -no-pie -s -o $@ $^
 
 $(GUESTS)/vmlinuz: guests/image/fetch-kernel
 	$(Q)guests/image/fetch-kernel $(GUEST_CACHE) $@

@@ -15,7 +15,7 @@ define workload_rule
 $(GUESTS)/workload/$(1): $(call objects,host,guests/workload/$(1).c $(WORKLOAD_COMMON) \
                            $(WORKLOAD_PARTS_$(1)))
 	@mkdir -p $$(@D)
-	$$(Q)$$(CC) -static -no-pie -pthread -o $$@ $$^
+	$$(Q)$$(CC) -static -no-pie -s -pthread -o $$@ $$^
 endef
 $(foreach w,$(GUEST_WORKLOADS),$(eval $(call workload_rule,$(w))))
 

@@ -1,0 +1,21 @@
+# Bare guests: freestanding, each a bzImage of its own.
+
+BARE_COMMON := $(addprefix guests/bare/,header.S start.S traps.S boot.c console.c trap.c apic.c \
+                 acpi.c library.c)
+BARE_GUESTS := hello smp
+
+define bare_rule
+$(GUESTS)/bare/$(1).elf: guests/bare/image.lds \
+                         $(call objects,hv,$(BARE_COMMON) guests/bare/$(1).c $(BARE_PARTS_$(1)))
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) -nostdlib -static -no-pie -Wl,--build-id=none -Wl,-z,noexecstack \
+	    -Wl,--no-warn-rwx-segments -T $$< -o $$@ $$(filter %.o,$$^)
+$(GUESTS)/bare/$(1): $(GUESTS)/bare/$(1).elf
+	$$(Q)objcopy -O binary -j .setup $$< $$@.setup
+	$$(Q)objcopy -O binary -j .text -j .rodata -j .data $$< $$@.body
+	$$(Q)cat $$@.setup $$@.body >$$@ && rm $$@.setup $$@.body
+endef
+$(foreach g,$(BARE_GUESTS),$(eval $(call bare_rule,$(g))))
+
+BARE_IMAGES := $(addprefix $(GUESTS)/bare/,$(BARE_GUESTS))
+ALL         += $(BARE_IMAGES)
