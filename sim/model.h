@@ -112,6 +112,8 @@ struct sim_guest_ops {
      * The vCPU takes an interrupt. `rest` is the step that it interrupts, with what remains of a
      * RUN; kind NONE when there's none (a halt ended, or it came between two steps). The guest
      * keeps it and hands it out again when that context goes on; next() is called right after.
+     * Only RUN, SPIN and HALT are interrupted; what waits meanwhile is taken at the next of them
+     * that isn't irq_off.
      */
     void (*interrupt)(void *guest, uint32_t vcpu, enum sim_vector vector, uint64_t now_ns,
                       const struct sim_step *rest);
