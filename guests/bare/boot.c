@@ -18,6 +18,8 @@
 #define PARAMETERS_E820        0x2d0
 #define E820_ENTRY             20
 #define E820_RAM               1
+#define PIC_FIRST_MASK         0x21
+#define PIC_SECOND_MASK        0xa1
 #define CMDLINE_MAX            2048
 #define RAM_UNKNOWN            (UINT64_C(64) << 20)
 #define START_TIMEOUT_CYCLES   (UINT64_C(20) * 1000 * 1000 * 1000)
@@ -185,6 +187,8 @@ void bare_enter(const struct boot_parameters *parameters, uint32_t apic_id)
     }
     read_parameters(parameters);
     console_init();
+    cpu_out8(PIC_FIRST_MASK, 0xff); /* firmware leaves them on, at vectors of exceptions */
+    cpu_out8(PIC_SECOND_MASK, 0xff);
     trap_init(apic_id);
     apic_init();
     cpu_of(apic_id)->running = 1;

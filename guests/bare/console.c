@@ -83,6 +83,15 @@ void result_member(const char *key, uint64_t value)
     print_u64(value);
 }
 
+void result_text(const char *key, const char *text)
+{
+    print(",\"");
+    print(key);
+    print("\":\"");
+    print(text);
+    print("\"");
+}
+
 void result_end(void)
 {
     print("}\n");

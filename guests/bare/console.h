@@ -18,6 +18,7 @@ int console_read(void);
 /* One result line of whole numbers: name, metric and value, then further members one by one. */
 void result_begin(const char *workload, const char *metric, uint64_t value);
 void result_member(const char *key, uint64_t value);
+void result_text(const char *key, const char *text);
 void result_end(void);
 
 #endif

@@ -2,7 +2,9 @@
 
 BARE_COMMON := $(addprefix guests/bare/,header.S start.S traps.S boot.c console.c trap.c apic.c \
                  acpi.c library.c)
-BARE_GUESTS := hello smp
+BARE_GUESTS := hello smp exitbench
+
+BARE_PARTS_exitbench := guests/bare/clock.c
 
 define bare_rule
 $(GUESTS)/bare/$(1).elf: guests/bare/image.lds \
