@@ -2,9 +2,12 @@
 
 BARE_COMMON := $(addprefix guests/bare/,header.S start.S traps.S boot.c console.c trap.c apic.c \
                  acpi.c library.c)
-BARE_GUESTS := hello smp exitbench
+BARE_GUESTS := hello smp exitbench hostile
 
 BARE_PARTS_exitbench := guests/bare/clock.c
+BARE_PARTS_hostile   := $(addprefix guests/bare/,clock.c window.c hostile_msr.c hostile_pages.c \
+                          hostile_io.c hostile_calls.c hostile_mmio.c hostile_tables.c \
+                          hostile_code.c hostile_irq.c hostile_end.c)
 
 define bare_rule
 $(GUESTS)/bare/$(1).elf: guests/bare/image.lds \
@@ -21,3 +24,6 @@ $(foreach g,$(BARE_GUESTS),$(eval $(call bare_rule,$(g))))
 
 BARE_IMAGES := $(addprefix $(GUESTS)/bare/,$(BARE_GUESTS))
 ALL         += $(BARE_IMAGES)
+
+TEST_SCRIPTS += guests/bare/test-bare
+TEST_NEEDS   += $(BARE_IMAGES)
