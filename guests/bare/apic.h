@@ -25,13 +25,13 @@ enum apic_register {
 };
 
 /* Low half of the interrupt command (APM volume 2, 16.5). */
-#define APIC_FIXED    0x4000u
-#define APIC_NMI      0x4400u
-#define APIC_INIT     0x4500u
-#define APIC_STARTUP  0x4600u
-#define APIC_SELF     0x40000u
-#define APIC_ALL      0x80000u
-#define APIC_OTHERS   0xc0000u
+#define APIC_FIXED   0x4000u
+#define APIC_NMI     0x4400u
+#define APIC_INIT    0x4500u
+#define APIC_STARTUP 0x4600u
+#define APIC_SELF    0x40000u
+#define APIC_ALL     0x80000u
+#define APIC_OTHERS  0xc0000u
 
 #define APIC_TIMER_PERIODIC 0x20000u
 #define APIC_MASKED         0x10000u

@@ -17,9 +17,9 @@
 /* A CPU's own data, at the start of its block (layout.h). */
 struct cpu {
     uint32_t apic_id;
-    uint32_t running;         /* set by the CPU itself when it is up */
-    uint64_t recovery_rsp;    /* where trap_catch() continues after a fault; 0: nowhere */
-    uint64_t fault_address;   /* CR2 of the last caught page fault */
+    uint32_t running;       /* set by the CPU itself when it is up */
+    uint64_t recovery_rsp;  /* where trap_catch() continues after a fault; 0: nowhere */
+    uint64_t fault_address; /* CR2 of the last caught page fault */
     uint64_t tss[14];
     uint32_t interrupts[256]; /* taken, by vector */
     void (*job)(void *);      /* what smp_start() gave it */

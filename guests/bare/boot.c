@@ -12,17 +12,17 @@
 #include "guests/bare/trap.h"
 
 /* Offsets in the boot parameters (Documentation/arch/x86/zero-page.rst). */
-#define PARAMETERS_RSDP        0x070
-#define PARAMETERS_E820_COUNT  0x1e8
-#define PARAMETERS_CMDLINE     0x228
-#define PARAMETERS_E820        0x2d0
-#define E820_ENTRY             20
-#define E820_RAM               1
-#define PIC_FIRST_MASK         0x21
-#define PIC_SECOND_MASK        0xa1
-#define CMDLINE_MAX            2048
-#define RAM_UNKNOWN            (UINT64_C(64) << 20)
-#define START_TIMEOUT_CYCLES   (UINT64_C(20) * 1000 * 1000 * 1000)
+#define PARAMETERS_RSDP       0x070
+#define PARAMETERS_E820_COUNT 0x1e8
+#define PARAMETERS_CMDLINE    0x228
+#define PARAMETERS_E820       0x2d0
+#define E820_ENTRY            20
+#define E820_RAM              1
+#define PIC_FIRST_MASK        0x21
+#define PIC_SECOND_MASK       0xa1
+#define CMDLINE_MAX           2048
+#define RAM_UNKNOWN           (UINT64_C(64) << 20)
+#define START_TIMEOUT_CYCLES  (UINT64_C(20) * 1000 * 1000 * 1000)
 
 extern const char trampoline_begin[], trampoline_end[]; /* start.S */
 

@@ -31,7 +31,8 @@ uint32_t kvm_features(void)
     return cpu_id(0x40000001u, 0).eax;
 }
 
-/* ns = ((cycles << shift) * multiplier) >> 32, with a negative shift to the right; inverted here. */
+/* ns = ((cycles << shift) * multiplier) >> 32, with a negative shift to the right; inverted here.
+ */
 static void read_kvm_clock(void)
 {
     cpu_write_msr(MSR_SYSTEM_TIME, (uint64_t)&system_time | 1);

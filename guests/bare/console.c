@@ -12,10 +12,10 @@
 
 void console_init(void)
 {
-    cpu_out8(PORT + 1, 0);       /* no interrupts */
-    cpu_out8(LINE_CONTROL, 3);   /* 8 bits, no parity, one stop bit */
-    cpu_out8(PORT + 2, 7);       /* FIFOs on and empty */
-    cpu_out8(PORT + 4, 3);       /* DTR, RTS */
+    cpu_out8(PORT + 1, 0);     /* no interrupts */
+    cpu_out8(LINE_CONTROL, 3); /* 8 bits, no parity, one stop bit */
+    cpu_out8(PORT + 2, 7);     /* FIFOs on and empty */
+    cpu_out8(PORT + 4, 3);     /* DTR, RTS */
 }
 
 static void print_byte(char c)

@@ -43,8 +43,9 @@ int hostile_try(void (*body)(void *), void *argument);
 bool hostile_outside(void);
 
 /* Runs on plain QEMU (cede.plain=1): leave out what it doesn't stand itself. Code that runs
- * from RAM into a device and a wide read of its serial port are failed assertions there, a CPU's write to the message area above the APIC is an
- * interrupt of any kind, INIT included, and PCI configuration moves its devices about. */
+ * from RAM into a device and a wide read of its serial port are failed assertions there, a CPU's
+ * write to the message area above the APIC is an interrupt of any kind, INIT included, and PCI
+ * configuration moves its devices about. */
 bool hostile_plain(void);
 
 /* A physical address without RAM: a hole below 4 GiB, above all RAM, or beyond any bus. */

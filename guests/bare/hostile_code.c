@@ -23,35 +23,35 @@ struct instruction {
 };
 
 static const struct instruction instructions[] = {
-    {2, {0x0f, 0xa2}},                                                 /* cpuid */
-    {2, {0x0f, 0x32}},                                                 /* rdmsr */
-    {2, {0x0f, 0x31}},                                                 /* rdtsc */
-    {3, {0x0f, 0x01, 0xd9}},                                           /* vmmcall */
-    {3, {0x0f, 0x01, 0xc1}},                                           /* vmcall */
-    {3, {0x0f, 0x01, 0xd8}},                                           /* vmrun */
-    {3, {0x0f, 0x01, 0xdd}},                                           /* clgi */
-    {3, {0x0f, 0x01, 0xf9}},                                           /* rdtscp */
-    {3, {0x0f, 0x01, 0xd0}},                                           /* xgetbv */
-    {3, {0x0f, 0x01, 0xd1}},                                           /* xsetbv */
-    {2, {0xf3, 0x90}},                                                 /* pause */
-    {1, {0xec}},                                                       /* in al, dx */
-    {1, {0xee}},                                                       /* out dx, al */
-    {2, {0xe4, 0x80}},                                                 /* in al, 0x80 */
-    {3, {0x0f, 0x20, 0xc0}},                                           /* mov rax, cr0 */
-    {3, {0x0f, 0x20, 0xe0}},                                           /* mov rax, cr4 */
-    {4, {0x44, 0x0f, 0x20, 0xc0}},                                     /* mov rax, cr8 */
-    {3, {0x0f, 0x23, 0xc0}},                                           /* mov dr0, rax */
-    {2, {0x0f, 0x08}},                                                 /* invd */
-    {2, {0x0f, 0x09}},                                                 /* wbinvd */
-    {3, {0x0f, 0x01, 0x3f}},                                           /* invlpg [rdi] */
-    {2, {0x8b, 0x07}},                                                 /* mov eax, [rdi] */
-    {2, {0x89, 0x07}},                                                 /* mov [rdi], eax */
-    {6, {0xc7, 0x07, 0, 0, 0, 0}},                                     /* mov dword [rdi], 0 */
-    {9, {0xa1, 0x80, 0x00, 0xe0, 0xfe, 0, 0, 0, 0}},                   /* mov eax, [APIC TPR] */
+    {2, {0x0f, 0xa2}},                                                  /* cpuid */
+    {2, {0x0f, 0x32}},                                                  /* rdmsr */
+    {2, {0x0f, 0x31}},                                                  /* rdtsc */
+    {3, {0x0f, 0x01, 0xd9}},                                            /* vmmcall */
+    {3, {0x0f, 0x01, 0xc1}},                                            /* vmcall */
+    {3, {0x0f, 0x01, 0xd8}},                                            /* vmrun */
+    {3, {0x0f, 0x01, 0xdd}},                                            /* clgi */
+    {3, {0x0f, 0x01, 0xf9}},                                            /* rdtscp */
+    {3, {0x0f, 0x01, 0xd0}},                                            /* xgetbv */
+    {3, {0x0f, 0x01, 0xd1}},                                            /* xsetbv */
+    {2, {0xf3, 0x90}},                                                  /* pause */
+    {1, {0xec}},                                                        /* in al, dx */
+    {1, {0xee}},                                                        /* out dx, al */
+    {2, {0xe4, 0x80}},                                                  /* in al, 0x80 */
+    {3, {0x0f, 0x20, 0xc0}},                                            /* mov rax, cr0 */
+    {3, {0x0f, 0x20, 0xe0}},                                            /* mov rax, cr4 */
+    {4, {0x44, 0x0f, 0x20, 0xc0}},                                      /* mov rax, cr8 */
+    {3, {0x0f, 0x23, 0xc0}},                                            /* mov dr0, rax */
+    {2, {0x0f, 0x08}},                                                  /* invd */
+    {2, {0x0f, 0x09}},                                                  /* wbinvd */
+    {3, {0x0f, 0x01, 0x3f}},                                            /* invlpg [rdi] */
+    {2, {0x8b, 0x07}},                                                  /* mov eax, [rdi] */
+    {2, {0x89, 0x07}},                                                  /* mov [rdi], eax */
+    {6, {0xc7, 0x07, 0, 0, 0, 0}},                                      /* mov dword [rdi], 0 */
+    {9, {0xa1, 0x80, 0x00, 0xe0, 0xfe, 0, 0, 0, 0}},                    /* mov eax, [APIC TPR] */
     {10, {0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x0f, 0xa2}}, /* prefixes, cpuid */
-    {2, {0x0f, 0x0b}},                                                 /* undefined */
-    {3, {0x0f, 0xae, 0x07}},                                           /* fxsave [rdi] */
-    {3, {0x0f, 0xc7, 0xf0}},                                           /* rdrand eax */
+    {2, {0x0f, 0x0b}},                                                  /* undefined */
+    {3, {0x0f, 0xae, 0x07}},                                            /* fxsave [rdi] */
+    {3, {0x0f, 0xc7, 0xf0}},                                            /* rdrand eax */
 };
 
 static uint8_t pages[2][PAGE] __attribute__((aligned(4096)));

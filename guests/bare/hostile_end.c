@@ -51,8 +51,7 @@ static bool survived(void)
     return false;
 }
 
-const struct hostile hostile_triple = {
-    .name = "triple", .step = triple_step, .finish = survived};
+const struct hostile hostile_triple = {.name = "triple", .step = triple_step, .finish = survived};
 
 static void pause_for_ever(void *argument)
 {

@@ -96,27 +96,39 @@ static uint64_t choose_address(uint64_t *random)
     }
 }
 
+/* The count is the instruction's to change; a fault in the middle leaves it anywhere. */
+static void string_in(uint64_t address, uint64_t count, unsigned width, uint16_t port)
+{
+    if (width == 1) {
+        __asm__ volatile("rep insb" : "+D"(address), "+c"(count) : "d"(port) : "memory");
+    } else if (width == 2) {
+        __asm__ volatile("rep insw" : "+D"(address), "+c"(count) : "d"(port) : "memory");
+    } else {
+        __asm__ volatile("rep insl" : "+D"(address), "+c"(count) : "d"(port) : "memory");
+    }
+}
+
+static void string_out(uint64_t address, uint64_t count, unsigned width, uint16_t port)
+{
+    if (width == 1) {
+        __asm__ volatile("rep outsb" : "+S"(address), "+c"(count) : "d"(port) : "memory");
+    } else if (width == 2) {
+        __asm__ volatile("rep outsw" : "+S"(address), "+c"(count) : "d"(port) : "memory");
+    } else {
+        __asm__ volatile("rep outsl" : "+S"(address), "+c"(count) : "d"(port) : "memory");
+    }
+}
+
 static void string_io(const struct access *a)
 {
-    uint64_t address = a->address, count = a->count;
     if (a->backwards) {
         __asm__ volatile("std");
     }
-#define STRING(instruction, constraint)                                                            \
-    __asm__ volatile("rep " instruction : constraint(address), "+c"(count) : "d"(a->port) : "memory")
-    bool in = a->form == IO_STRING_IN;
-    switch (a->width) {
-    case 1:
-        if (in) STRING("insb", "+D"); else STRING("outsb", "+S");
-        break;
-    case 2:
-        if (in) STRING("insw", "+D"); else STRING("outsw", "+S");
-        break;
-    default:
-        if (in) STRING("insl", "+D"); else STRING("outsl", "+S");
-        break;
+    if (a->form == IO_STRING_IN) {
+        string_in(a->address, a->count, a->width, a->port);
+    } else {
+        string_out(a->address, a->count, a->width, a->port);
     }
-#undef STRING
     __asm__ volatile("cld");
 }
 

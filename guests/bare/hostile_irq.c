@@ -15,12 +15,12 @@
 #include "guests/bare/hostile.h"
 #include "guests/bare/trap.h"
 
-#define VECTOR_FIRST   32u
-#define VECTOR_LAST    254u
-#define DRAIN_CYCLES   (UINT64_C(20) * 1000 * 1000 * 1000)
-#define SIPI_PAGE_MIN  0x10u /* 64 KiB */
-#define SIPI_PAGE_MAX  0x4fu
-#define SIPI_COUNTER   0x100u /* in each page */
+#define VECTOR_FIRST  32u
+#define VECTOR_LAST   254u
+#define DRAIN_CYCLES  (UINT64_C(20) * 1000 * 1000 * 1000)
+#define SIPI_PAGE_MIN 0x10u /* 64 KiB */
+#define SIPI_PAGE_MAX 0x4fu
+#define SIPI_COUNTER  0x100u /* in each page */
 
 static bool sent[256];
 
@@ -107,8 +107,8 @@ static bool sipi_prepare(uint64_t *random)
 {
     (void)random;
     /* lock inc dword cs:[SIPI_COUNTER]; hlt; jmp back to the hlt - in real mode */
-    static const uint8_t code[] = {0xf0, 0x2e, 0x66, 0xff, 0x06, SIPI_COUNTER & 0xff,
-                                   SIPI_COUNTER >> 8, 0xf4, 0xeb, 0xfd};
+    static const uint8_t code[] = {
+        0xf0, 0x2e, 0x66, 0xff, 0x06, SIPI_COUNTER & 0xff, SIPI_COUNTER >> 8, 0xf4, 0xeb, 0xfd};
     for (uintptr_t page = SIPI_PAGE_MIN; page <= SIPI_PAGE_MAX; page++) {
         uint8_t *at = (uint8_t *)(page << 12);
         __builtin_memset(at, 0xf4, 4096);

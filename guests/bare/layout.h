@@ -18,10 +18,10 @@
 #define BARE_NMI_STACK_TOP  0x4000 /* interrupt stack 2: NMI, double fault, machine check */
 #define BARE_STACK_TOP      0x8000
 
-#define BARE_CODE64 0x08
-#define BARE_DATA   0x10
-#define BARE_CODE32 0x18
-#define BARE_TSS    0x20 /* 16 bytes a CPU from here */
+#define BARE_CODE64      0x08
+#define BARE_DATA        0x10
+#define BARE_CODE32      0x18
+#define BARE_TSS         0x20 /* 16 bytes a CPU from here */
 #define BARE_GDT_ENTRIES (4 + 2 * BARE_CPUS_MAX)
 
 #endif

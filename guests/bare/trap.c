@@ -63,8 +63,8 @@ static void load_task_state(struct cpu *cpu, uint32_t apic_id)
     __builtin_memcpy(tss + 0x66, &(uint16_t){TSS_WORDS * 8}, 2); /* no I/O permission map */
     uint64_t base = (uint64_t)tss;
     uint64_t *descriptor = &gdt[BARE_TSS / 8 + apic_id * 2];
-    descriptor[0] = TSS_AVAILABLE | (TSS_WORDS * 8 - 1) | (base & 0xffffff) << 16 |
-                    (base >> 24 & 0xff) << 56;
+    descriptor[0] =
+        TSS_AVAILABLE | (TSS_WORDS * 8 - 1) | (base & 0xffffff) << 16 | (base >> 24 & 0xff) << 56;
     descriptor[1] = base >> 32;
     __asm__ volatile("ltr %w0" ::"r"((uint16_t)(BARE_TSS + apic_id * 16)));
 }

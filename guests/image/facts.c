@@ -71,18 +71,15 @@ void facts_print_cpu_time(const struct facts_cpu_time *before)
 {
     struct facts_cpu_time after;
     facts_read_cpu_time(&after);
-    printf("CEDE-RESULT {\"workload\":\"guest\",\"metric\":\"cpu_time_s\",\"user\":%.2f,"
-           "\"system\":%.2f,\"irq\":%.2f,\"idle\":%.2f,\"steal\":%.2f,\"cpus\":%ld,"
-           "\"clock_ns\":%" PRIu64 "}\n",
-           seconds_between(before, &after, FACTS_USER) +
-               seconds_between(before, &after, FACTS_NICE),
-           seconds_between(before, &after, FACTS_SYSTEM),
-           seconds_between(before, &after, FACTS_IRQ) +
-               seconds_between(before, &after, FACTS_SOFTIRQ),
-           seconds_between(before, &after, FACTS_IDLE) +
-               seconds_between(before, &after, FACTS_IOWAIT),
-           seconds_between(before, &after, FACTS_STEAL), sysconf(_SC_NPROCESSORS_ONLN),
-           clock_ns());
+    printf(
+        "CEDE-RESULT {\"workload\":\"guest\",\"metric\":\"cpu_time_s\",\"user\":%.2f,"
+        "\"system\":%.2f,\"irq\":%.2f,\"idle\":%.2f,\"steal\":%.2f,\"cpus\":%ld,"
+        "\"clock_ns\":%" PRIu64 "}\n",
+        seconds_between(before, &after, FACTS_USER) + seconds_between(before, &after, FACTS_NICE),
+        seconds_between(before, &after, FACTS_SYSTEM),
+        seconds_between(before, &after, FACTS_IRQ) + seconds_between(before, &after, FACTS_SOFTIRQ),
+        seconds_between(before, &after, FACTS_IDLE) + seconds_between(before, &after, FACTS_IOWAIT),
+        seconds_between(before, &after, FACTS_STEAL), sysconf(_SC_NPROCESSORS_ONLN), clock_ns());
 }
 
 /* The feature bits that the hypervisor offers, 0 without a KVM signature. */

@@ -45,8 +45,8 @@ static void read_all(int fd, char *output, size_t size)
     size_t used = 0;
     for (;;) {
         bool room = used + 1 < size;
-        ssize_t got = room ? read(fd, output + used, size - 1 - used)
-                           : read(fd, dropped, sizeof dropped);
+        ssize_t got =
+            room ? read(fd, output + used, size - 1 - used) : read(fd, dropped, sizeof dropped);
         if (got <= 0 && !(got < 0 && errno == EINTR)) {
             break;
         }

@@ -81,8 +81,8 @@ static bool search(struct worker *worker, const uint64_t *keys, size_t first)
 /* Allocates, fills and searches one record. NULL: failed, and said so. */
 static uint64_t *make_record(struct worker *worker)
 {
-    uint64_t *keys = mmap(NULL, chunk_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                          -1, 0);
+    uint64_t *keys =
+        mmap(NULL, chunk_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (keys == MAP_FAILED) {
         workload_fail(worker->run, "mmap: %s", strerror(errno));
         return NULL;
