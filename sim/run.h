@@ -38,8 +38,10 @@ struct sim_options {
     uint64_t seed;        /* 0: the manifest's */
     uint64_t duration_ns; /* 0: the manifest's; without either, until all VMs are done */
     uint64_t interval_ns; /* results are also given per interval of this length */
-    uint64_t warmup_ns;   /* metrics, classes and counts start after this (rates settle) */
+    uint64_t warmup_ns;   /* VMs' metrics, classes and counts start after this; vCPUs' don't */
     uint32_t trace_count; /* records in each pCPU's ring; 0: no trace, or 4096 with a trace sink */
+    uint32_t stop_vm;     /* 1 + index of the VM whose end ends the run; 0: when all are done */
+    uint32_t no_oracle;   /* 1: skip the checks (they cost a few percent) */
     uint32_t fault;       /* enum sim_fault, to prove that the oracles see it; 0: none */
     void *context;        /* passed to the callbacks */
     /* Records of the core's trace, per pCPU in order; lost: overwritten before these. */
@@ -71,7 +73,7 @@ struct sim_vm_result {
     uint64_t done_ns;
     uint32_t metric_count;
     struct sim_metric metric[SIM_METRIC_MAX];  /* over the whole run, less the warm-up */
-    double *interval; /* interval_count rows of metric_count: the increase of COUNT metrics in
+    double *interval; /* interval_count rows of SIM_METRIC_MAX: the increase of COUNT metrics in
                          each interval; for others their value at its end */
     uint64_t lost_ns[SIM_LOST_COUNT]; /* sums over its vCPUs */
     uint64_t time_ns[CEDE_TIME_COUNT];

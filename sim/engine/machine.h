@@ -53,6 +53,7 @@ struct sim_pcpu {
     uint64_t guest_clock_ns; /* guest time so far, of all vCPUs: what displaces caches */
     uint32_t last_vcpu;
     uint32_t core, llc, socket;
+    uint32_t role, role_vm; /* enum cede_pcpu_role; the VM of a dedicated one */
     uint32_t expired; /* first of the vCPUs whose timers expired here, untold; SIM_NONE */
     uint8_t state;
     uint8_t action;
@@ -64,6 +65,7 @@ struct sim_pcpu {
     bool in_exit;
     uint64_t exit_since_ns;
     uint64_t idle_since_ns;
+    uint64_t debt_ns; /* work done beside the path, spent at the next entry */
 };
 
 enum sim_place { /* what a vCPU's time is charged to */
@@ -84,6 +86,7 @@ struct sim_vcpu {
     uint8_t blame;      /* enum sim_spin_blame, while spinning in guest mode */
     uint8_t pending;    /* vectors whose bit the hypervisor has set */
     uint8_t visible;    /* of these, what the guest's CPU sees */
+    uint8_t hidden;     /* pended by the hardware, the host doesn't know (GICv4) */
     bool has_step;
     bool spin_done;
     bool kicked; /* PV unhalt pending */
@@ -110,6 +113,8 @@ struct sim_vcpu {
     uint64_t off_ns; /* total without a pCPU */
     uint64_t ipis_sent, ipis_taken, ipis_merged; /* to it; see the oracle "ipi" */
     uint64_t pending_since_ns;
+    bool runnable_seen; /* oracle: was waiting at the last check, since runnable_seen_ns */
+    uint64_t runnable_seen_ns, switches_seen;
     struct sim_vcpu_result result;
 };
 
@@ -128,16 +133,21 @@ struct sim_vm {
     uint32_t *spinners; /* vCPU ids spinning in guest mode now */
     uint32_t spinner_count;
     uint32_t metric_count;
-    struct sim_metric *metric;   /* SIM_METRIC_MAX, scratch */
-    struct sim_metric *baseline; /* at the end of the warm-up, or NULL */
-    double *interval;
+    struct sim_metric *metric;      /* SIM_METRIC_MAX; final once stopping */
+    struct sim_vm_result *baseline; /* at the end of the warm-up, or NULL */
+    double *interval;               /* rows of SIM_METRIC_MAX */
     double *previous; /* COUNT metrics at the last interval's end */
-    uint64_t cap_used_ns; /* oracle */
+};
+
+enum sim_deferred_kind {
+    SIM_DEFERRED_INTERRUPT, /* a device's interrupt */
+    SIM_DEFERRED_TELL,      /* a hidden interrupt came to light: tell the core */
+    SIM_DEFERRED_BLAME      /* the vCPU's spin may wait for somebody else */
 };
 
 /* Something that shall happen after the guest callback that asked for it has returned. */
 struct sim_deferred {
-    uint32_t kind; /* 0 device interrupt, 1 stale blame */
+    uint32_t kind; /* enum sim_deferred_kind */
     uint32_t vcpu;
     uint32_t vector;
 };
@@ -184,8 +194,6 @@ struct sim_machine {
     uint32_t interval_count, interval_size;
     bool stop;
     bool fault_done;
-    uint64_t *oracle_scratch;
-    struct cede_effects *effects_free; /* see shell/effect.c */
 };
 
 enum sim_global_slot {
@@ -266,16 +274,33 @@ bool sim_shell_timer_fire(struct sim_machine *m, struct sim_pcpu *p, struct sim_
 bool sim_shell_vcpu_stop(struct sim_machine *m, struct sim_pcpu *p, struct sim_vcpu *v);
 bool sim_shell_refill(struct sim_machine *m, struct sim_vm *vm);
 
+/* An interrupt of a device, from outside of the pCPUs. */
+void sim_shell_device_interrupt(struct sim_machine *m, struct sim_vcpu *target,
+                                enum sim_vector vector);
+/* A hidden interrupt came to light: the bit is set, the core is told. */
+void sim_shell_tell(struct sim_machine *m, struct sim_vcpu *target);
+/* An IPI that hardware delivers by itself, if it can: false if an exit is needed. */
+bool sim_shell_direct_ipi(struct sim_machine *m, struct sim_vcpu *sender);
+
 /* Sets the vector's bit and tells the core. `p` NULL: from outside. */
 void sim_shell_interrupt(struct sim_machine *m, struct sim_pcpu *p, struct sim_vcpu *target,
                          enum sim_vector vector, enum cede_interrupt_source source,
                          uint32_t sender);
 void sim_shell_kick_vcpu(struct sim_machine *m, struct sim_pcpu *p, struct sim_vcpu *target);
 
+/* Whether the affinity that the manifest gives that vCPU allows that pCPU. O(words). */
+bool sim_shell_may_run(const struct sim_machine *m, const struct sim_vcpu *v, uint32_t pcpu);
+
+/* The same, the pCPU's role included. */
+bool sim_shell_usable(const struct sim_machine *m, const struct sim_vcpu *v, uint32_t pcpu);
+
 /* Makes pCPUs, VMs and vCPUs known to the core and starts them. */
 bool sim_shell_start(struct sim_machine *m, const struct abi_manifest *manifest);
 
 /* guest_calls.c */
+void sim_defer(struct sim_machine *m, enum sim_deferred_kind kind, uint32_t vcpu,
+               uint32_t vector);
+void sim_vm_stop_due(struct sim_machine *m, struct sim_vm *vm);
 void sim_deferred_run(struct sim_machine *m);
 void sim_outside_due(struct sim_machine *m, uint32_t index);
 
