@@ -23,13 +23,13 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 /*
- * `span_ns` of execution: while part of the working set is missing, half of the time goes into
- * fetching it; of the rest, what the core's other thread takes is lost to sharing.
+ * `span_ns` of execution: while part of the working set is missing, a quarter of the time goes
+ * into fetching it; of the rest, what the core's other thread takes is lost to sharing.
  */
 static void charge_run(struct sim_machine *m, struct sim_vcpu *v, uint64_t span_ns)
 {
     const struct sim_pcpu *p = &m->pcpu[v->pcpu];
-    uint64_t refill_ns = least(v->refill_ns, span_ns / 2);
+    uint64_t refill_ns = least(v->refill_ns, span_ns / SIM_REFILL_PART);
     uint64_t rest_ns = span_ns - refill_ns;
     uint64_t useful_ns = rest_ns * sim_account_speed_q16(m, p) >> 16;
     if (m->now_ns >= v->piece_end_ns) {

@@ -28,6 +28,13 @@
 
 #define SIM_NONE UINT32_MAX
 
+/*
+ * Caches: while part of a vCPU's working set is missing, one part in so many of its time goes into
+ * fetching it, and so it displaces that part of its time of others' sets. Assumed: misses overlap
+ * with work, so that a cold start slows down by a third rather than stops.
+ */
+#define SIM_REFILL_PART 4u
+
 enum sim_pcpu_state {
     SIM_PCPU_IDLE,
     SIM_PCPU_HOST,

@@ -93,7 +93,8 @@ static uint64_t missing_ns(const struct sim_machine *m, const struct sim_pcpu *p
     }
     const struct sim_pcpu *last = &m->pcpu[v->last_pcpu];
     if (last->id == p->id) {
-        uint64_t displaced_ns = v->refill_ns + (p->guest_clock_ns - v->last_clock_ns);
+        uint64_t displaced_ns = v->refill_ns +
+                                (p->guest_clock_ns - v->last_clock_ns) / SIM_REFILL_PART;
         return displaced_ns < m->arch->refill_near_ns ? displaced_ns : m->arch->refill_near_ns;
     }
     if (last->core == p->core) {

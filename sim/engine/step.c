@@ -86,8 +86,9 @@ static void begin_run(struct sim_machine *m, struct sim_pcpu *p, struct sim_vcpu
     uint32_t speed_q16 = sim_account_speed_q16(m, p);
     uint64_t work_ns = v->step.ns;
     uint64_t take_ns = speed_q16 == 65536 ? work_ns : (work_ns << 16) / speed_q16 + 1;
-    /* While the caches refill, half of the time is work. */
-    take_ns += v->refill_ns < take_ns ? v->refill_ns : take_ns;
+    /* While the caches refill, only a part of the time is work. */
+    uint64_t most_ns = take_ns / (SIM_REFILL_PART - 1);
+    take_ns += v->refill_ns < most_ns ? v->refill_ns : most_ns;
     sim_account_move(m, v, SIM_PLACE_RUN);
     v->piece_end_ns = m->now_ns + take_ns;
     set_boundary(m, p, v->piece_end_ns);
