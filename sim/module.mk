@@ -1,9 +1,22 @@
 # The simulator: engine, machine models, shell, oracles; and what sim/guest and sim/workload add.
 
-SIM_SRC := $(wildcard sim/engine/*.c sim/arch/*.c sim/shell/*.c sim/oracle/*.c)
+SIM_ENGINE := sim/engine/account.c sim/engine/build.c sim/engine/guest_calls.c \
+              sim/engine/manifest.c sim/engine/pcpu.c sim/engine/queue.c sim/engine/random.c \
+              sim/engine/replay.c sim/engine/result.c sim/engine/run.c sim/engine/step.c \
+              sim/arch/arch.c sim/arch/arm.c sim/arch/emulator.c sim/arch/other.c sim/arch/x86.c \
+              sim/oracle/oracle.c sim/shell/effect.c sim/shell/event.c sim/shell/interrupt.c \
+              sim/shell/panic.c sim/shell/start.c
+SIM_SRC := $(SIM_ENGINE)
 -include sim/guest/module.mk sim/workload/module.mk
 
+# For programs that run scenarios; those that bring their own guests link SIM_ENGINE only.
 SIM_LIB := $(B)/host/libsim.a
 $(SIM_LIB): $(call objects,host,$(SIM_SRC))
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && ar rcsD $@ $^
+
+SIM_QUEUE_TEST := $(B)/tests/sim/queue_test
+TEST_PROGRAMS += $(SIM_QUEUE_TEST)
+$(SIM_QUEUE_TEST): $(call objects,host,tests/sim/queue_test.c sim/engine/queue.c sim/engine/random.c)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -no-pie -o $@ $^

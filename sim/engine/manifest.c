@@ -122,6 +122,14 @@ static const char *check_vm(const struct abi_manifest *head, const struct abi_ma
     if (vm->pin >= ABI_PIN_COUNT || vm->preset >= CEDE_PRESET_COUNT) {
         return say(text, text_size, "VM %s: no such pinning or preset", vm->name);
     }
+    if (vm->weight < 1 || vm->weight > 1048576) {
+        return say(text, text_size, "VM %s: weight %u: 1 to 1048576", vm->name, vm->weight);
+    }
+    if (vm->quota_ns != 0 && (vm->quota_ns < 1000000 || vm->period_ns < 1000000 ||
+                              vm->period_ns > 1000000000)) {
+        return say(text, text_size, "VM %s: a quota of at least 1 ms in a period of 1 ms to 1 s",
+                   vm->name);
+    }
     if (!affinity_fits(head, vm)) {
         return say(text, text_size, "VM %s: its pCPUs aren't pCPUs of this machine", vm->name);
     }

@@ -8,7 +8,7 @@
 
 #include "sim/run.h"
 
-#define SCRIPT_VM_MAX 64u
+#define SCRIPT_VM_MAX 128u
 
 struct script_bundle {
     struct abi_manifest head;
