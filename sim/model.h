@@ -35,7 +35,8 @@ enum sim_vector {
 enum sim_step_kind {
     SIM_STEP_NONE,  /* only in `rest`: there was no step to interrupt */
     SIM_STEP_RUN,   /* compute for run.ns (time at full speed of an unshared core) */
-    SIM_STEP_SPIN,  /* busy wait until sim_guest_spin_end(); may cause spin exits */
+    SIM_STEP_SPIN,  /* busy wait until sim_guest_spin_end(), or, if `ns` isn't 0, until that much
+                       time was spent spinning in guest mode; may cause spin exits */
     SIM_STEP_HALT,  /* HLT, WFI: until an interrupt can be taken or a PV kick came */
     SIM_STEP_IPI,   /* send `vector` to the targets */
     SIM_STEP_TIMER, /* arm or cancel its timer */
@@ -74,7 +75,8 @@ struct sim_step {
     uint32_t target;  /* IPI (if targets is NULL), KICK, YIELD */
     uint32_t tag;     /* the guest's own use; comes back in `rest` */
     union {
-        uint64_t ns;          /* RUN: what remains; EXIT: the host's extra work, 0 for the usual */
+        uint64_t ns;          /* RUN, limited SPIN: what remains; EXIT: the host's extra work, 0 for
+                                 the usual */
         uint64_t deadline_ns; /* TIMER */
     };
     uint64_t period_ns;      /* TIMER: periodic */
@@ -110,7 +112,7 @@ struct sim_guest_ops {
     void (*next)(void *guest, uint32_t vcpu, uint64_t now_ns, struct sim_step *step);
     /*
      * The vCPU takes an interrupt. `rest` is the step that it interrupts, with what remains of a
-     * RUN; kind NONE when there's none (a halt ended, or it came between two steps). The guest
+     * RUN or a limited SPIN; kind NONE when there's none (a halt ended, or it came between two steps). The guest
      * keeps it and hands it out again when that context goes on; next() is called right after.
      * Only RUN, SPIN and HALT are interrupted; what waits meanwhile is taken at the next of them
      * that isn't irq_off.

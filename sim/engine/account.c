@@ -59,6 +59,12 @@ static void charge_spin(struct sim_vcpu *v, uint64_t span_ns)
     };
     v->result.lost_ns[lost_of[v->blame]] += span_ns;
     v->ran.spin_ns += span_ns;
+    if (v->step.ns > span_ns) {
+        v->step.ns -= span_ns;
+    } else if (v->step.ns > 0) {
+        v->step.ns = 0; /* its limit */
+        v->spin_done = true;
+    }
 }
 
 void sim_account(struct sim_machine *m, struct sim_vcpu *v)

@@ -100,6 +100,9 @@ static void begin_spin(struct sim_machine *m, struct sim_pcpu *p, struct sim_vcp
     uint64_t limit_ns = sim_arch_spin_limit_ns(m->arch, v->step.user, v->step.quiet,
                                                vm->dedicated, v->spin_window_ns);
     sim_account_move(m, v, SIM_PLACE_SPIN);
+    if (v->step.ns > 0 && v->step.ns <= limit_ns) {
+        limit_ns = v->step.ns; /* the guest gives up before the hardware notices */
+    }
     v->piece_end_ns = limit_ns == UINT64_MAX ? UINT64_MAX : m->now_ns + limit_ns;
     set_boundary(m, p, v->piece_end_ns);
 }
