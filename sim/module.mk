@@ -20,3 +20,10 @@ TEST_PROGRAMS += $(SIM_QUEUE_TEST)
 $(SIM_QUEUE_TEST): $(call objects,host,tests/sim/queue_test.c sim/engine/queue.c sim/engine/random.c)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -no-pie -o $@ $^
+
+SIM_FUZZ := $(B)/tests/sim/fuzz_manifest
+TEST_SCRIPTS += tests/sim/fuzz.sh
+TEST_NEEDS += $(SIM_FUZZ)
+$(SIM_FUZZ): tests/sim/fuzz_manifest.c sim/engine/manifest.c abi/manifest.h
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(HOST) -O1 -fsanitize=fuzzer,address,undefined -o $@ $(filter %.c,$^)
