@@ -26,4 +26,4 @@ TEST_SCRIPTS += tests/sim/fuzz.sh
 TEST_NEEDS += $(SIM_FUZZ)
 $(SIM_FUZZ): tests/sim/fuzz_manifest.c sim/engine/manifest.c abi/manifest.h
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) $(HOST) -O1 -fsanitize=fuzzer,address,undefined -o $@ $(filter %.c,$^)
+	$(Q)$(CLANG) $(HOST) -O1 -no-pie -fsanitize=fuzzer,address,undefined -o $@ $(filter %.c,$^)
