@@ -108,7 +108,6 @@ struct sim_result {
     struct sim_vm_result *vm;         /* vm_count */
     struct sim_vcpu_result *vcpu;     /* vcpu_count */
     struct cede_pcpu_stats *pcpu;     /* pcpu_count */
-    struct cede_histogram yield_latency; /* from a directed yield to its target running */
 };
 
 /*

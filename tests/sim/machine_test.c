@@ -60,6 +60,59 @@ static void test_everything_runs(void)
     }
 }
 
+/* A random scenario; the seed is enough to make it again. */
+static size_t random_bundle(struct script_bundle *bundle, uint64_t seed)
+{
+    static const char *const workloads[] = {"compute", "sleeper", "pair", "shoot", "lock"};
+    struct sim_random random;
+    sim_random_init(&random, seed, "shape", 0);
+    uint32_t models = 0;
+    while (sim_machine_name(models) != NULL) {
+        models++;
+    }
+    uint32_t threads = 1 + (uint32_t)sim_random_below(&random, 2);
+    uint32_t pcpus = threads * (1 + (uint32_t)sim_random_below(&random, 6));
+    script_bundle_init(bundle, sim_machine_name((uint32_t)sim_random_below(&random, models)),
+                       pcpus, threads);
+    bundle->head.seed = (uint32_t)seed;
+    bundle->head.duration_ns = 150000000;
+    uint32_t vms = 1 + (uint32_t)sim_random_below(&random, 5);
+    for (uint32_t i = 0; i < vms; i++) {
+        struct abi_manifest_vm *vm = script_bundle_add(
+            bundle, workloads[sim_random_below(&random, 5)],
+            1 + (uint32_t)sim_random_below(&random, 12),
+            (enum cede_preset)sim_random_below(&random, CEDE_PRESET_COUNT));
+        vm->weight = 256u << sim_random_below(&random, 5);
+        vm->pin = sim_random_below(&random, 4) == 0 ? ABI_PIN_EACH : ABI_PIN_NONE;
+        vm->guest_features &= (uint32_t)sim_random_u64(&random) | 1u << 6;
+        if (sim_random_below(&random, 4) == 0) {
+            vm->period_ns = 20000000;
+            vm->quota_ns = 2000000 * (1 + sim_random_below(&random, 20));
+        }
+        if (sim_random_below(&random, 3) == 0) {
+            uint64_t some = sim_random_u64(&random) & ((UINT64_C(1) << pcpus) - 1);
+            vm->affinity[0] = some != 0 ? some : vm->affinity[0];
+        }
+    }
+    return script_bundle_seal(bundle);
+}
+
+static void test_random_shapes(void)
+{
+    static struct script_bundle bundle;
+    uint32_t wrong = 0;
+    for (uint64_t seed = 1; seed <= 120; seed++) {
+        struct sim_result result;
+        size_t size = random_bundle(&bundle, seed);
+        if (sim_run(&bundle, size, &options, &result) != SIM_OK) {
+            printf("# shape %llu: %s\n", (unsigned long long)seed, result.error);
+            wrong++;
+        }
+        sim_result_free(&result);
+    }
+    TAP(wrong == 0, "120 random machines, VMs, weights, caps, pinnings: no violation");
+}
+
 static void test_determinism(void)
 {
     struct shape shape = {"shoot", "skylake", 8, 2, 8, 2, CEDE_PRESET_CEDE};
@@ -330,6 +383,7 @@ int main(void)
 {
     test_spin_limits();
     test_everything_runs();
+    test_random_shapes();
     test_determinism();
     test_sums();
     test_mechanics();
