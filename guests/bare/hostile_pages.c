@@ -59,17 +59,30 @@ static uint64_t choose_address(uint64_t *random, bool *in_arena)
     }
 }
 
-/* Restores the pattern; true when a byte before `first` or after its record had changed. */
-static bool arena_damaged(uint64_t first)
+/* Restores the pattern; the first byte outside the record that had changed, or 0. */
+static uint64_t find_damage(uint64_t first)
 {
-    bool damaged = false;
+    uint64_t damage = 0;
     for (uint64_t i = 0; i < ARENA_BYTES; i++) {
         uint64_t address = (uint64_t)arena + i;
         bool inside = address >= first && address < first + RECORD_BYTES;
-        damaged = damaged || (arena[i] != PATTERN && !inside);
+        if (arena[i] != PATTERN && !inside && damage == 0) {
+            damage = address;
+        }
         arena[i] = PATTERN;
     }
-    return damaged;
+    return damage;
+}
+
+static void say_damage(const struct access *access, uint64_t damage)
+{
+    print("the hypervisor wrote to ");
+    print_hex(damage);
+    print(", outside the record of MSR ");
+    print_hex(access->msr);
+    print(" = ");
+    print_hex(access->value);
+    print("\n");
 }
 
 static void make_exits(void)
@@ -78,6 +91,13 @@ static void make_exits(void)
         cpu_id(1, 0);
         cpu_pause();
     }
+}
+
+/* The lowest bits are flags: six in the registers whose records are aligned to 64, else two. */
+static uint64_t record_start(uint32_t msr, uint64_t address)
+{
+    bool aligned = msr == MSR_KVM + 2 || msr == MSR_KVM + 3;
+    return address & ~(aligned ? UINT64_C(63) : UINT64_C(3));
 }
 
 static void step(uint64_t *random)
@@ -93,15 +113,11 @@ static void step(uint64_t *random)
     if (!wall_clock) {
         hostile_try(write_msr, &off);
     }
-    /* Low bits are flags in these registers: the record starts at most 63 bytes earlier. */
-    uint64_t first = wall_clock ? address : address & ~UINT64_C(63);
-    if (in_arena && arena_damaged(first) && !written_outside) {
+    uint64_t first = record_start(on.msr, address);
+    uint64_t damage = find_damage(first);
+    if (in_arena && damage != 0 && !written_outside) {
         written_outside = true;
-        print("the hypervisor wrote outside the record of MSR ");
-        print_hex(on.msr);
-        print(" = ");
-        print_hex(on.value);
-        print("\n");
+        say_damage(&on, damage);
     }
 }
 
