@@ -1,0 +1,53 @@
+/*
+ * main.c - `cede SUBCOMMAND ...`: finds the subcommand.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "host/node.h"
+
+struct command {
+    const char *name;
+    int (*run)(int count, char **argument);
+    const char *summary;
+};
+
+static const struct command commands[] = {
+    {"sim", cmd_sim, "run a scenario in the simulator"},
+};
+
+#define COMMAND_COUNT (sizeof commands / sizeof commands[0])
+
+static void usage(FILE *file)
+{
+    fprintf(file, "usage: cede COMMAND ...\n\n");
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    }
+    fprintf(file, "\n`cede COMMAND --help` tells more.\n");
+}
+
+int main(int count, char **argument)
+{
+    const char *names[COMMAND_COUNT];
+    if (count < 2) {
+        usage(stderr);
+        return CLI_BAD_INPUT;
+    }
+    if (strcmp(argument[1], "--help") == 0 || strcmp(argument[1], "help") == 0) {
+        usage(stdout);
+        return CLI_DONE;
+    }
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        names[i] = commands[i].name;
+        if (strcmp(argument[1], commands[i].name) == 0) {
+            return commands[i].run(count - 1, argument + 1);
+        }
+    }
+    const char *near = host_nearest(argument[1], names, COMMAND_COUNT);
+    fprintf(stderr, "cede: no command \"%s\"%s%s%s\n", argument[1],
+            near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
+            near != NULL ? "\"?" : "");
+    return CLI_BAD_INPUT;
+}

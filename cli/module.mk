@@ -1,0 +1,7 @@
+# The command itself.
+
+CLI_SRC := cli/main.c cli/cmd_sim.c
+CEDE := $(B)/cede
+$(CEDE): $(call objects,host,$(CLI_SRC) $(HOST_SRC) $(SIM_SRC)) $(B)/release/libcede.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) -no-pie -o $@ $^ -lyaml -ljansson
