@@ -62,6 +62,9 @@ uint64_t ram_end(void);
 /* The loader's RSDP address, 0 when it doesn't say. */
 uint64_t boot_rsdp(void);
 
+/* Where the loader put the boot parameters. */
+uint64_t boot_parameters_address(void);
+
 /* Starts a CPU and returns true when it runs; then it calls job(argument) and halts after. */
 bool smp_start(uint32_t apic_id, void (*job)(void *), void *argument);
 

@@ -32,6 +32,7 @@ uint8_t cpu_blocks[BARE_CPUS_MAX][BARE_CPU_BLOCK] __attribute__((aligned(BARE_CP
 static char command_line[CMDLINE_MAX];
 static uint64_t ram_end_address = RAM_UNKNOWN;
 static uint64_t rsdp_address;
+static uint64_t parameters_address;
 
 struct cpu *cpu_of(uint32_t apic_id)
 {
@@ -46,6 +47,11 @@ uint64_t ram_end(void)
 uint64_t boot_rsdp(void)
 {
     return rsdp_address;
+}
+
+uint64_t boot_parameters_address(void)
+{
+    return parameters_address;
 }
 
 static uint64_t read_parameter(const struct boot_parameters *parameters, unsigned offset,
@@ -76,6 +82,7 @@ static void read_parameters(const struct boot_parameters *parameters)
     for (unsigned i = 0; text != NULL && i < CMDLINE_MAX - 1 && text[i] != '\0'; i++) {
         command_line[i] = text[i];
     }
+    parameters_address = (uint64_t)parameters;
     rsdp_address = read_parameter(parameters, PARAMETERS_RSDP, 8);
     read_memory_map(parameters);
 }
