@@ -282,7 +282,7 @@ uint32_t guest_add_spinlock(struct guest *g)
         return GUEST_NONE;
     }
     g->spinlock = all;
-    all[g->spinlock_count] = (struct guest_spinlock){GUEST_NONE, GUEST_NONE, GUEST_NONE};
+    all[g->spinlock_count] = (struct guest_spinlock){GUEST_NONE, 0, GUEST_NONE, GUEST_NONE};
     return g->spinlock_count++;
 }
 

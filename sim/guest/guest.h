@@ -141,12 +141,14 @@ enum guest_lock_kind {
 
 struct guest_spinlock {
     uint32_t owner; /* CPU, or GUEST_NONE */
+    uint32_t last;  /* CPU that had it last: where its cache line is */
     uint32_t head, tail; /* CPUs waiting */
 };
 
 /* Mutex and rwsem in one: a mutex is an rwsem without readers. */
 struct guest_sleeplock {
     uint32_t writer;  /* task, or GUEST_NONE */
+    uint32_t last;    /* CPU that changed it last */
     uint32_t readers; /* that hold it */
     uint32_t spin_head, spin_tail; /* CPUs spinning for it, in a queue */
     bool waking; /* a writer was woken to try and hasn't yet */
@@ -173,6 +175,7 @@ struct guest_kernel {
     uint64_t granule_ns;   /* a woken task preempts one that ran longer than this */
     uint64_t call_ns;      /* a cross-call's function: a TLB flush */
     uint64_t call_send_ns; /* per target, to prepare one */
+    uint64_t line_ns;      /* to fetch a lock's cache line from another CPU */
     uint64_t pv_spin_ns;   /* PV spinlock: spins this long before it halts */
     uint64_t poll_ns;      /* idle polls this long before it halts; 0: never */
     uint64_t device_ns;    /* handler's work per completion */

@@ -28,8 +28,13 @@ static bool available(const struct guest *g, const struct guest_sleeplock *l, bo
     return write ? l->readers == 0 && !handoff : l->waiters.count == 0;
 }
 
-static void own(struct guest_sleeplock *l, struct guest_task *t, uint32_t lock, bool write)
+static void own(struct guest *g, struct guest_sleeplock *l, struct guest_task *t, uint32_t lock,
+                bool write)
 {
+    if (l->last != t->cpu) {
+        guest_owe(&g->cpu[t->cpu], g->kernel.line_ns);
+        l->last = t->cpu;
+    }
     if (!write) {
         l->readers++;
         return;
@@ -73,7 +78,7 @@ static void wake_waiters(struct guest *g, struct guest_cpu *c, struct guest_slee
         guest_list_pop(g, &l->waiters);
         if (t->handoff == WANTS) {
             t->handoff = GRANTED;
-            own(l, t, lock, true);
+            own(g, l, t, lock, true);
         } else {
             l->waking = true;
         }
@@ -159,7 +164,7 @@ bool guest_sleep_lock(struct guest *g, struct guest_cpu *c, struct guest_task *t
         if (t->phase == SPIN) {
             leave_spinners(g, c, l);
         }
-        own(l, t, lock, write);
+        own(g, l, t, lock, write);
         guest_op_done(t);
         return false;
     }

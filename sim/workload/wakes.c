@@ -36,6 +36,8 @@ static void pingpong(struct workload_build *b)
 static const char *const socket_names[] = {"socket", "pipe", NULL};
 static const char *const task_names[] = {"process", "thread", NULL};
 
+#define SOCKET_ROOM 64u
+
 /* Groups of senders and receivers: each sender sends every receiver of its group a message. */
 static void hackbench(struct workload_build *b)
 {
@@ -50,18 +52,21 @@ static void hackbench(struct workload_build *b)
     uint64_t message_ns = (by_pipe ? 800 : 1500) + bytes / 10;
     for (uint32_t group = 0; group < groups; group++) {
         uint32_t first = b->g->sem_count;
+        uint32_t room = first + fds; /* what a receiver's socket still takes */
         uint32_t lock = guest_add_spinlock(b->g);
-        for (uint32_t i = 0; i < fds; i++) {
-            guest_add_sem(b->g, 0);
+        for (uint32_t i = 0; i < 2 * fds; i++) {
+            guest_add_sem(b->g, i < fds ? 0 : SOCKET_ROOM);
         }
         for (uint32_t i = 0; i < 2 * fds; i++) {
             p->count = 0;
             if (i < fds) {
                 workload_do(p, GUEST_OP_WAIT, first + i);
                 workload_kernel(p, message_ns);
+                workload_do(p, GUEST_OP_POST, room + i);
                 workload_do(p, GUEST_OP_TALLY, 0);
             }
             for (uint32_t to = 0; to < fds && i >= fds; to++) {
+                workload_do(p, GUEST_OP_WAIT, room + to);
                 workload_kernel(p, message_ns);
                 workload_do(p, GUEST_OP_LOCK, lock);
                 workload_kernel(p, 100);

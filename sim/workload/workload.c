@@ -171,6 +171,7 @@ static void read_kernel(struct workload_words *w, const struct sim_guest_config 
         .granule_ns = workload_number(w, "granule_us", 1000, 0, 1000000) * 1000,
         .call_ns = workload_number(w, "call_ns", 300, 0, 1000000),
         .call_send_ns = 10,
+        .line_ns = workload_number(w, "line_ns", 60, 0, 100000),
         .pv_spin_ns = workload_number(w, "pv_spin_us", 100, 1, 1000000) * 1000,
         .poll_ns = workload_number(w, "guest_poll_us", 0, 0, 1000000) * 1000,
         .device_ns = workload_number(w, "device_ns", 1500, 0, 1000000),
