@@ -5,8 +5,8 @@ GUEST_INIT_SOURCES := guests/image/init.c guests/image/facts.c
 
 # What goes into the initramfs, as FILE=PATH; guests/workload/module.mk adds the workloads.
 GUEST_FILES       := init=$(GUESTS)/init BUSYBOX=/bin/busybox usr/bin/hackbench=/usr/bin/hackbench \
-                    $(foreach w,$(GUEST_WORKLOADS),cede/$(w)=$(GUESTS)/workload/$(w))
-GUEST_FILES_NEEDS := $(GUESTS)/init $(addprefix $(GUESTS)/workload/,$(GUEST_WORKLOADS))
+                    cede/all=$(GUESTS)/workload/all $(foreach w,$(GUEST_WORKLOADS),cede/$(w)=@all)
+GUEST_FILES_NEEDS := $(GUESTS)/init $(GUESTS)/workload/all
 
 $(GUESTS)/init: $(call objects,host,$(GUEST_INIT_SOURCES))
 	@mkdir -p $(@D)
@@ -15,7 +15,7 @@ $(GUESTS)/init: $(call objects,host,$(GUEST_INIT_SOURCES))
 $(GUESTS)/vmlinuz: guests/image/fetch-kernel
 	$(Q)guests/image/fetch-kernel $(GUEST_CACHE) $@
 
-# Two images: the second is the first with stress-ng and its libraries, ten times the size.
+# Two images: the second is the first with stress-ng and its libraries, many times the size.
 $(GUESTS)/initramfs.cpio: guests/image/build-initramfs $(GUEST_FILES_NEEDS)
 	$(Q)guests/image/build-initramfs $@ $(GUEST_FILES)
 $(GUESTS)/initramfs-stress.cpio: guests/image/build-initramfs $(GUEST_FILES_NEEDS)

@@ -1,23 +1,25 @@
-# The workload programs: plain Linux programs, static, so that they run in the guest and here.
-
-WORKLOAD_COMMON := guests/workload/common.c guests/workload/params.c
-WORKLOAD_LATENCY := guests/workload/latency.c guests/workload/histogram.c
-WORKLOAD_EXTERNAL := guests/workload/external.c
+# The workload programs: plain Linux programs, static, so that they run in the guest and here. They
+# are linked into one, which each name links to.
 
 GUEST_WORKLOADS := tlbstorm filecopy lockstorm cpu timerlat pingpong hackbench stress-ng
 
-WORKLOAD_PARTS_timerlat  := $(WORKLOAD_LATENCY)
-WORKLOAD_PARTS_pingpong  := $(WORKLOAD_LATENCY)
-WORKLOAD_PARTS_hackbench := $(WORKLOAD_EXTERNAL)
-WORKLOAD_PARTS_stress-ng := $(WORKLOAD_EXTERNAL)
+WORKLOAD_COMMON   := guests/workload/common.c guests/workload/params.c
+WORKLOAD_EXTERNAL := guests/workload/external.c
+WORKLOAD_SHARED   := $(WORKLOAD_COMMON) $(WORKLOAD_EXTERNAL) guests/workload/latency.c \
+                     guests/workload/histogram.c guests/workload/all.c
 
-define workload_rule
-$(GUESTS)/workload/$(1): $(call objects,host,guests/workload/$(1).c $(WORKLOAD_COMMON) \
-                           $(WORKLOAD_PARTS_$(1)))
-	@mkdir -p $$(@D)
-	$$(Q)$$(CC) -static -no-pie -s -pthread -o $$@ $$^
-endef
-$(foreach w,$(GUEST_WORKLOADS),$(eval $(call workload_rule,$(w))))
+# Each program's object with its main() renamed: stress-ng.o gives stress_ng_main().
+$(GUESTS)/workload/%.o: $(B)/host/guests/workload/%.o
+	@mkdir -p $(@D)
+	$(Q)objcopy --redefine-sym main=$(subst -,_,$*)_main $< $@
+
+$(GUESTS)/workload/all: $(call objects,host,$(WORKLOAD_SHARED)) \
+                        $(GUEST_WORKLOADS:%=$(GUESTS)/workload/%.o)
+	$(Q)$(CC) -static -no-pie -s -pthread -o $@ $^
+
+WORKLOAD_LINKS := $(addprefix $(GUESTS)/workload/,$(GUEST_WORKLOADS))
+$(WORKLOAD_LINKS): $(GUESTS)/workload/all
+	$(Q)ln -sf all $@
 
 $(B)/tests/guests/workloads: $(call objects,host,guests/workload/test_workloads.c \
                                guests/workload/histogram.c $(WORKLOAD_EXTERNAL) $(WORKLOAD_COMMON))
@@ -25,4 +27,4 @@ $(B)/tests/guests/workloads: $(call objects,host,guests/workload/test_workloads.
 	$(Q)$(CC) -no-pie -pthread -o $@ $^ -ljansson
 
 TEST_PROGRAMS += $(B)/tests/guests/workloads
-TEST_NEEDS    += $(addprefix $(GUESTS)/workload/,$(GUEST_WORKLOADS))
+TEST_NEEDS    += $(WORKLOAD_LINKS)
