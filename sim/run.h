@@ -33,6 +33,22 @@ enum sim_status {
     SIM_STATUS_COUNT
 };
 
+/* What an operator does during the run. */
+enum sim_command_kind {
+    SIM_COMMAND_PAUSE,
+    SIM_COMMAND_RESUME,
+    SIM_COMMAND_POLICY, /* key and value: enum cede_policy_key */
+    SIM_COMMAND_PRESET  /* value: enum cede_preset */
+};
+
+struct sim_command {
+    uint64_t at_ns;
+    uint32_t kind; /* enum sim_command_kind */
+    uint32_t vm;   /* index */
+    uint32_t key;
+    uint64_t value;
+};
+
 /* All may be zero: then the manifest's values, no sinks, one interval a simulated second. */
 struct sim_options {
     uint64_t seed;        /* 0: the manifest's */
@@ -42,6 +58,8 @@ struct sim_options {
     uint32_t trace_count; /* records in each pCPU's ring; 0: no trace, or 4096 with a trace sink */
     uint32_t stop_vm;     /* 1 + index of the VM whose end ends the run; 0: when all are done */
     uint32_t no_oracle;   /* 1: skip the checks (they cost a few percent) */
+    const struct sim_command *command; /* by at_ns, not decreasing */
+    uint32_t command_count;
     uint32_t fault;       /* enum sim_fault, to prove that the oracles see it; 0: none */
     void *context;        /* passed to the callbacks */
     /* Records of the core's trace, per pCPU in order; lost: overwritten before these. */

@@ -135,6 +135,7 @@ struct sim_vm {
     bool dedicated;
     bool done;
     bool stopping;
+    bool paused;
     int status;
     uint64_t done_ns;
     uint32_t *spinners; /* vCPU ids spinning in guest mode now */
@@ -199,6 +200,7 @@ struct sim_machine {
     uint64_t steps, core_events;
     uint64_t interval_ns;
     uint32_t interval_count, interval_size;
+    uint32_t commands_done;
     bool stop;
     bool fault_done;
 };
@@ -208,6 +210,7 @@ enum sim_global_slot {
     SIM_GLOBAL_INTERVAL,
     SIM_GLOBAL_PROGRESS,
     SIM_GLOBAL_WARMUP,
+    SIM_GLOBAL_COMMAND,
     SIM_GLOBAL_END,
     SIM_GLOBAL_COUNT
 };
@@ -279,6 +282,8 @@ bool sim_shell_yield_to(struct sim_machine *m, struct sim_pcpu *p, uint32_t targ
 bool sim_shell_timer_arm(struct sim_machine *m, struct sim_pcpu *p, const struct sim_step *step);
 bool sim_shell_timer_fire(struct sim_machine *m, struct sim_pcpu *p, struct sim_vcpu *v);
 bool sim_shell_vcpu_stop(struct sim_machine *m, struct sim_pcpu *p, struct sim_vcpu *v);
+/* What the host's management asks for: pause, resume, another policy. */
+bool sim_shell_command(struct sim_machine *m, const struct sim_command *command);
 bool sim_shell_refill(struct sim_machine *m, struct sim_vm *vm);
 
 /* An interrupt of a device, from outside of the pCPUs. */

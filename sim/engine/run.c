@@ -28,6 +28,19 @@ static void drain_trace(struct sim_machine *m)
     }
 }
 
+static void command_due(struct sim_machine *m)
+{
+    const struct sim_command *command = m->options.command;
+    while (m->commands_done < m->options.command_count &&
+           command[m->commands_done].at_ns <= m->now_ns) {
+        sim_shell_command(m, &command[m->commands_done++]);
+    }
+    if (m->commands_done < m->options.command_count) {
+        sim_queue_set(&m->queue, m->slot_global + SIM_GLOBAL_COMMAND,
+                      command[m->commands_done].at_ns);
+    }
+}
+
 static void global_due(struct sim_machine *m, uint32_t which)
 {
     uint32_t slot = m->slot_global + which;
@@ -52,6 +65,9 @@ static void global_due(struct sim_machine *m, uint32_t which)
         break;
     case SIM_GLOBAL_WARMUP:
         sim_result_warmup(m);
+        break;
+    case SIM_GLOBAL_COMMAND:
+        command_due(m);
         break;
     case SIM_GLOBAL_END:
     case SIM_GLOBAL_COUNT:
@@ -99,6 +115,10 @@ static void set_globals(struct sim_machine *m)
     }
     if (m->options.warmup_ns > 0) {
         sim_queue_set(&m->queue, m->slot_global + SIM_GLOBAL_WARMUP, m->options.warmup_ns);
+    }
+    if (m->options.command_count > 0) {
+        sim_queue_set(&m->queue, m->slot_global + SIM_GLOBAL_COMMAND,
+                      m->options.command[0].at_ns);
     }
     if (m->end_ns > 0) {
         sim_queue_set(&m->queue, m->slot_global + SIM_GLOBAL_END, m->end_ns);

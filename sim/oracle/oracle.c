@@ -14,6 +14,7 @@
  *   stuck-interrupt      a vCPU in guest mode with interrupts on hasn't taken one for GRACE_NS
  *   time                 the classes of a vCPU sum to its lifetime, and the core's account of its
  *                        time on and off pCPUs is the simulator's, to the nanosecond
+ *   publish-paused       the shared record of a paused VM is written
  *   refused, two-places, poll-other, guest-progress: found where they happen
  *
  * Owns the violation in the result.

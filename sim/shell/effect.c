@@ -67,6 +67,11 @@ static void publish(struct sim_machine *m, struct sim_vcpu *v,
     if ((vm->features & 1u << 5) == 0) {
         return; /* this guest has no such record */
     }
+    if (vm->paused) {
+        sim_oracle_violation(m, "publish-paused", "the record of vCPU %u of the paused %s is written",
+                             v->index, vm->record->name);
+        return;
+    }
     v->steal_ns = publish->steal_ns;
     v->preempted = publish->preempted != 0;
     if (v->preempted != was && !vm->stopping) {

@@ -118,6 +118,39 @@ bool sim_shell_vcpu_stop(struct sim_machine *m, struct sim_pcpu *p, struct sim_v
     return sim_shell_send(m, &event);
 }
 
+static bool pause_or_resume(struct sim_machine *m, struct sim_vm *vm, bool pause)
+{
+    bool fine = true;
+    vm->paused = pause;
+    for (uint32_t i = vm->first; i < vm->first + vm->count && fine; i++) {
+        struct cede_event event = sim_shell_event(
+            pause ? CEDE_EVENT_VCPU_PAUSE : CEDE_EVENT_VCPU_RESUME, NULL, &m->vcpu[i]);
+        fine = m->vcpu[i].stopped || sim_shell_send(m, &event);
+    }
+    return fine;
+}
+
+bool sim_shell_command(struct sim_machine *m, const struct sim_command *command)
+{
+    struct sim_vm *vm = &m->vm[command->vm < m->vm_count ? command->vm : 0];
+    struct cede_event event = sim_shell_event(CEDE_EVENT_VM_POLICY, NULL, NULL);
+    event.vm = (struct cede_vm_id){vm->id};
+    switch ((enum sim_command_kind)command->kind) {
+    case SIM_COMMAND_PAUSE:
+    case SIM_COMMAND_RESUME:
+        return pause_or_resume(m, vm, command->kind == SIM_COMMAND_PAUSE);
+    case SIM_COMMAND_POLICY:
+        event.vm_policy.key = command->key;
+        event.vm_policy.value = command->value;
+        return sim_shell_send(m, &event);
+    case SIM_COMMAND_PRESET:
+        event.kind = CEDE_EVENT_VM_PRESET;
+        event.vm_preset.preset = (uint32_t)command->value;
+        return sim_shell_send(m, &event);
+    }
+    return false;
+}
+
 bool sim_shell_refill(struct sim_machine *m, struct sim_vm *vm)
 {
     struct cede_event event = sim_shell_event(CEDE_EVENT_VM_REFILL, NULL, NULL);
