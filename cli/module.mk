@@ -5,3 +5,9 @@ CEDE := $(B)/cede
 $(CEDE): $(call objects,host,$(CLI_SRC) $(HOST_SRC) $(SIM_SRC)) $(B)/release/libcede.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) -no-pie -o $@ $^ -lyaml -ljansson
+
+ifneq ($(wildcard core/module.mk),)
+ifneq ($(wildcard sim/workload/module.mk),)
+ALL += $(CEDE)
+endif
+endif

@@ -27,3 +27,41 @@ TEST_NEEDS += $(SIM_FUZZ)
 $(SIM_FUZZ): tests/sim/fuzz_manifest.c sim/engine/manifest.c abi/manifest.h
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(HOST) -O1 -no-pie -fsanitize=fuzzer,address,undefined -o $@ $(filter %.c,$^)
+
+ifneq ($(wildcard core/module.mk),)
+
+# Programs with scripted guests: the machine's own tests, the compilers' test, the growth bench.
+SIM_SCRIPTED := $(SIM_ENGINE) tests/sim/script_guest.c
+SIM_MACHINE_TEST := $(B)/tests/sim/machine_test
+SIM_DIGESTS := $(B)/tests/sim/digests-gcc $(B)/tests/sim/digests-clang
+SIM_GROWTH := $(B)/bench/sim/growth
+
+CC_clang0 := $(CLANG)
+CFLAGS_clang0 = $(HOST) -O0
+$(eval $(call profile_rules,clang0))
+
+TEST_PROGRAMS += $(SIM_MACHINE_TEST)
+TEST_SCRIPTS += tests/sim/compilers.sh
+TEST_NEEDS += $(SIM_DIGESTS)
+
+$(SIM_MACHINE_TEST): $(call objects,asan,tests/sim/machine_test.c $(SIM_SCRIPTED)) $(B)/release/libcede.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) -no-pie -fsanitize=address,undefined -o $@ $^
+
+$(B)/tests/sim/digests-gcc: $(call objects,host,tests/sim/digests.c $(SIM_SCRIPTED)) $(B)/release/libcede.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) -no-pie -o $@ $^
+
+$(B)/tests/sim/digests-clang: $(call objects,clang0,tests/sim/digests.c $(SIM_SCRIPTED)) $(B)/release/libcede.a
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -no-pie -o $@ $^
+
+$(SIM_GROWTH): $(call objects,host,bench/sim/growth.c $(SIM_SCRIPTED)) $(B)/release/libcede.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) -no-pie -o $@ $^
+
+.PHONY: bench-sim
+bench-sim: $(SIM_GROWTH) ## simulator speed and its growth from 8 to 4096 vCPUs
+	$(Q)$(SIM_GROWTH) $(B)/bench-sim.json
+
+endif

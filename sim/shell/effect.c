@@ -90,15 +90,6 @@ static void hook_blocking(struct sim_machine *m, struct sim_vcpu *v)
     }
 }
 
-static void timer_place(struct sim_machine *m, const struct cede_effect *effect)
-{
-    struct sim_vcpu *v = &m->vcpu[effect->vcpu.value];
-    uint64_t when_ns = effect->deadline_ns > m->now_ns ? effect->deadline_ns : m->now_ns;
-    v->timer_pcpu = effect->pcpu.value;
-    v->timer_deadline_ns = effect->deadline_ns;
-    sim_queue_set(&m->queue, m->slot_timer + v->id, when_ns);
-}
-
 /* It may have expired already, without the pCPU having told yet. */
 static void timer_unplace(struct sim_machine *m, struct sim_vcpu *v)
 {
@@ -115,6 +106,16 @@ static void timer_unplace(struct sim_machine *m, struct sim_vcpu *v)
         v->next_expired = SIM_NONE;
     }
     v->timer_pcpu = SIM_NONE;
+}
+
+static void timer_place(struct sim_machine *m, const struct cede_effect *effect)
+{
+    struct sim_vcpu *v = &m->vcpu[effect->vcpu.value];
+    uint64_t when_ns = effect->deadline_ns > m->now_ns ? effect->deadline_ns : m->now_ns;
+    timer_unplace(m, v); /* the earlier one may wait where it expired */
+    v->timer_pcpu = effect->pcpu.value;
+    v->timer_deadline_ns = effect->deadline_ns;
+    sim_queue_set(&m->queue, m->slot_timer + v->id, when_ns);
 }
 
 static uint32_t faulty_run(struct sim_machine *m, uint32_t vcpu)
