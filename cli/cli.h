@@ -12,5 +12,6 @@
 
 /* argument[0] is the subcommand's name. */
 int cmd_sim(int count, char **argument);
+int cmd_tables(int count, char **argument);
 
 #endif

@@ -15,6 +15,7 @@ struct command {
 
 static const struct command commands[] = {
     {"sim", cmd_sim, "run a scenario in the simulator"},
+    {"tables", cmd_tables, "the published tables beside what the simulator gets"},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])

@@ -67,7 +67,7 @@ static void kernbench(struct workload_build *b)
     struct workload_words *w = &b->words;
     struct workload_program *p = &b->program;
     struct build_costs costs = {
-        .units = (uint32_t)workload_number(w, "units", 200, 1, 1000000),
+        .units = (uint32_t)workload_number(w, "units", 400, 1, 1000000),
         .user_ns = workload_number(w, "user_us", 4000, 1, 100000000) * 1000,
         .kernel_ns = workload_number(w, "kernel_us", 1000, 1, 100000000) * 1000,
         .hold_ns = workload_number(w, "hold_ns", 500, 1, 1000000),
