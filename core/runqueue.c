@@ -188,6 +188,20 @@ uint32_t cede_runqueue_best(struct cede *core, uint32_t pcpu)
     return cede_tree_first(core, queue->root); /* only the running one is owed anything */
 }
 
+uint32_t cede_runqueue_hint(const struct cede *core, uint32_t pcpu)
+{
+    const struct cede_pcpu *queue = &core->pcpu[pcpu];
+    const struct cede_vcpu *vcpu;
+    uint64_t ahead;
+
+    if (queue->next == NONE) {
+        return NONE;
+    }
+    vcpu = &core->vcpu[queue->next];
+    ahead = virtual_of(slice_ns(core, vcpu) / 2, vcpu->weight);
+    return cede_before(queue->vtime + ahead, vcpu->vruntime) ? NONE : queue->next;
+}
+
 bool cede_runqueue_slice_over(const struct cede *core, uint32_t id)
 {
     return !cede_before(core->vcpu[id].vruntime, core->vcpu[id].deadline);

@@ -32,6 +32,12 @@ void cede_runqueue_renew(struct cede *core, uint32_t id);
 /* Whom fairness would run next of those who wait; NONE if nobody waits. O(log q). */
 uint32_t cede_runqueue_best(struct cede *core, uint32_t pcpu);
 
+/*
+ * The queue's hint, if it can be followed: not by a vCPU that is ahead of its share by more than
+ * half a slice, or yields among a few could starve the rest. NONE: there is none. O(1).
+ */
+uint32_t cede_runqueue_hint(const struct cede *core, uint32_t pcpu);
+
 /* Has the running vCPU used up its slice; how much of it is left, in ns of real time. O(1). */
 bool cede_runqueue_slice_over(const struct cede *core, uint32_t id);
 uint64_t cede_runqueue_slice_left_ns(const struct cede *core, uint32_t id);

@@ -198,7 +198,7 @@ static enum cede_reason give_way(struct cede_turn *turn)
     if (over) {
         cede_runqueue_renew(core, id);
     }
-    if (here(turn)->next != NONE) {
+    if (cede_runqueue_hint(core, turn->pcpu) != NONE) {
         return CEDE_REASON_YIELD_HINT;
     }
     if (here(turn)->waiting_count == 0 || !(over || here(turn)->preempt)) {
@@ -308,7 +308,7 @@ void cede_switch_next(struct cede_turn *turn, enum cede_reason reason)
     }
     while (turn->moves < CEDE_MOVES_MAX && turn->throttles < CEDE_THROTTLES_MAX) {
         enum cede_reason why = reason;
-        uint32_t id = here(turn)->next;
+        uint32_t id = cede_runqueue_hint(core, turn->pcpu);
         if (id != NONE) {
             why = CEDE_REASON_YIELD_HINT;
         } else {
@@ -322,6 +322,7 @@ void cede_switch_next(struct cede_turn *turn, enum cede_reason reason)
             go_idle(turn, false);
             return;
         }
+        here(turn)->next = NONE; /* a hint is for one pick */
         if (take(turn, id, why)) {
             return;
         }

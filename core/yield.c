@@ -84,35 +84,61 @@ static bool about_to_run(const struct cede *core, uint32_t target)
     return queue->activity == CEDE_ACTIVITY_IDLE && queue->kicked && queue->waiting_count == 1;
 }
 
+/* Both queues hold one vCPU each: nothing would change. */
+static bool alone(const struct cede_turn *turn, uint32_t queue)
+{
+    const struct cede_pcpu *there = &turn->core->pcpu[queue];
+
+    return here(turn)->waiting_count == 0 && there->waiting_count == 1 && there->current == NONE;
+}
+
+/* The yielder gives its slice up, if somebody who waits here is owed it: whom the hint names, or
+ * whom fairness would pick. */
+static void forfeit(struct cede_turn *turn, uint32_t id, uint32_t target)
+{
+    struct cede *core = turn->core;
+    uint32_t best = cede_runqueue_hint(core, turn->pcpu);
+
+    if (best == NONE && here(turn)->waiting_count != 0) {
+        best = cede_runqueue_best(core, turn->pcpu);
+        best = cede_runqueue_eligible(core, best) ? best : NONE;
+    }
+    if (best == NONE) {
+        core->vcpu[id].spinning = false;
+        cede_switch_stay(turn, CEDE_REASON_CONTINUE);
+        return;
+    }
+    here(turn)->next = best;
+    cede_runqueue_renew(core, id);
+    cede_switch_preempt(turn, CEDE_REASON_YIELD_HINT);
+    remember(core, id, target);
+    cede_switch_next(turn, CEDE_REASON_YIELD_HINT);
+}
+
 /* The target becomes the next pick of its own queue; the yielder forfeits its slice. */
 static bool hint(struct cede_turn *turn, uint32_t target)
 {
     struct cede *core = turn->core;
     uint32_t id = here(turn)->current;
     uint32_t queue = core->vcpu[target].pcpu;
+    uint32_t before = core->pcpu[queue].next;
 
-    if (here(turn)->waiting_count == 0 && core->pcpu[queue].waiting_count == 1 &&
-        core->pcpu[queue].current == NONE) {
+    if (alone(turn, queue)) {
         fail(turn, target, CEDE_COUNT_YIELD_FAIL_ALONE);
         return false;
     }
-    succeed(turn, id, target, CEDE_REASON_YIELD_HINT);
+    cede_runqueue_charge(core, queue, turn->now_ns);
     core->pcpu[queue].next = target;
+    if (cede_runqueue_hint(core, queue) == NONE) {
+        core->pcpu[queue].next = before;
+        fail(turn, target, CEDE_COUNT_YIELD_FAIL_AHEAD);
+        return false;
+    }
+    succeed(turn, id, target, CEDE_REASON_YIELD_HINT);
     if (queue != turn->pcpu) {
         cede_place_kick(turn, queue, target, CEDE_REASON_YIELD_HINT);
     }
-    if (here(turn)->waiting_count == 0) {
-        core->vcpu[id].spinning = false;
-        cede_switch_stay(turn, CEDE_REASON_CONTINUE);
-        return true;
-    }
-    if (here(turn)->next == NONE) {
-        here(turn)->next = cede_runqueue_best(core, turn->pcpu);
-    }
-    cede_runqueue_renew(core, id);
-    cede_switch_preempt(turn, CEDE_REASON_YIELD_HINT);
-    remember(core, id, target);
-    cede_switch_next(turn, CEDE_REASON_YIELD_HINT);
+    forfeit(turn, id, target);
     return true;
 }
 
@@ -160,10 +186,6 @@ static bool pull(struct cede_turn *turn, uint32_t target)
     struct cede *core = turn->core;
     uint32_t id = here(turn)->current;
 
-    if (!cede_allowed(core, &core->vcpu[target], turn->pcpu)) {
-        fail(turn, target, CEDE_COUNT_YIELD_FAIL_PLACE);
-        return false;
-    }
     cede_cap_return(core, id);
     if (!cede_cap_grant(turn, target)) {
         (void)cede_cap_grant(turn, id); /* takes back what it returned */
@@ -185,7 +207,9 @@ static bool try_target(struct cede_turn *turn, uint32_t target)
         fail(turn, target, CEDE_COUNT_YIELD_FAIL_RUNNING);
         return false;
     }
-    if (cede_policy_of(turn->core, me, CEDE_POLICY_YIELD) == CEDE_YIELD_PULL) {
+    /* Where affinity or role forbids to bring it here, it can still be the next on its own pCPU. */
+    if (cede_policy_of(turn->core, me, CEDE_POLICY_YIELD) == CEDE_YIELD_PULL &&
+        cede_allowed(turn->core, &turn->core->vcpu[target], turn->pcpu)) {
         return pull(turn, target);
     }
     return hint(turn, target);
