@@ -2,7 +2,9 @@
 
 CLI_SRC := cli/main.c cli/cmd_sim.c cli/cmd_tables.c cli/tables.c
 CEDE := $(B)/cede
-$(CEDE): $(call objects,host,$(CLI_SRC) $(HOST_SRC) $(SIM_SRC)) $(B)/release/libcede.a
+# Folders that come later in the alphabet add to HOST_SRC and SIM_SRC.
+.SECONDEXPANSION:
+$(CEDE): $$(call objects,host,$$(CLI_SRC) $$(HOST_SRC) $$(SIM_SRC)) $(B)/release/libcede.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) -no-pie -o $@ $^ -lyaml -ljansson -lpthread -lm
 
