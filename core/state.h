@@ -96,7 +96,7 @@ struct cede_vcpu {
     bool hooked; /* HOOK_BLOCKING without HOOK_UNBLOCKING yet */
     bool poll_woken; /* something came in while it was polled for */
     bool published_preempted;
-    bool skip_spinning; /* at its next spin exit, candidates that spin are skipped */
+    uint8_t fruitless; /* spin exits in a row that skipped candidates in a spin exit */
 
     uint32_t last_pcpu; /* where it last ran */
     uint32_t run_count; /* times it got a pCPU; never reset, so that old references can be told */
