@@ -46,6 +46,11 @@ static uint32_t find(const struct cede *core, uint32_t id, const struct cede_pse
     return NONE;
 }
 
+static uint32_t after(const struct cede *core, uint32_t pcpu)
+{
+    return pcpu + 1 < core->config.pcpu_count ? pcpu + 1 : 0;
+}
+
 static const uint64_t *llc_of(const struct cede *core, uint32_t pcpu)
 {
     return &core->llc_mask[core->pcpu[pcpu].llc_slot * core->pcpu_words];
@@ -100,7 +105,7 @@ static uint32_t choose_busy(const struct cede *core, uint32_t id, uint32_t from)
         return NONE;
     }
     if (other == NONE) {
-        other = find(core, id, NULL, NULL, stay + 1 < core->config.pcpu_count ? stay + 1 : 0);
+        other = find(core, id, NULL, NULL, after(core, stay));
     }
     here = core->pcpu[stay].weight;
     there = core->pcpu[other].weight;
@@ -260,13 +265,13 @@ void cede_place_limbo(struct cede_turn *turn, uint32_t pcpu)
     uint32_t id = core->limbo;
 
     for (uint32_t n = 0; id != NONE && n < LIMBO_LOOKS_MAX && turn->moves < CEDE_MOVES_MAX; n++) {
-        uint32_t after = core->vcpu[id].right;
+        uint32_t following = core->vcpu[id].right;
         if (cede_allowed(core, &core->vcpu[id], pcpu)) {
             limbo_drop(core, id);
             turn->moves++;
             enter_queue(turn, pcpu, id);
         }
-        id = after;
+        id = following;
     }
 }
 
@@ -314,13 +319,13 @@ static uint32_t pull_own(const struct cede *core, uint32_t pcpu)
     uint32_t vm = core->pcpu[pcpu].role_vm;
 
     for (uint32_t set = 0; set < CEDE_SET_WAITING_COUNT; set++) {
-        uint32_t after = CEDE_VM_VCPU_COUNT_MAX - 1;
+        uint32_t last = CEDE_VM_VCPU_COUNT_MAX - 1;
         for (uint32_t n = core->vm[vm].set_count[set]; n > 0; n--) {
-            uint32_t id = cede_sets_next(core, vm, (enum cede_set)set, after);
+            uint32_t id = cede_sets_next(core, vm, (enum cede_set)set, last);
             if (pullable(core, id, pcpu)) {
                 return id;
             }
-            after = core->vcpu[id].index;
+            last = core->vcpu[id].index;
         }
     }
     return NONE;
@@ -358,7 +363,7 @@ uint32_t cede_place_pull(struct cede_turn *turn, uint32_t pcpu)
 static uint32_t rotate(struct cede *core, uint32_t pcpu, uint32_t id)
 {
     struct cede_pcpu *here = &core->pcpu[pcpu];
-    uint32_t start = here->rotor + 1 < core->config.pcpu_count ? here->rotor + 1 : 0;
+    uint32_t start = after(core, here->rotor);
     uint32_t at = find(core, id, &core->single, llc_of(core, pcpu), start);
     uint64_t weight = core->vcpu[id].weight;
 
@@ -368,8 +373,10 @@ static uint32_t rotate(struct cede *core, uint32_t pcpu, uint32_t id)
     if (at == NONE) {
         at = find(core, id, NULL, NULL, start);
     }
+    if (at == pcpu) { /* itself is no choice; it mustn't use up the turn either */
+        at = find(core, id, NULL, NULL, after(core, pcpu));
+    }
     if (at == NONE || at == pcpu) {
-        here->rotor = at == NONE ? here->rotor : at;
         return NONE;
     }
     here->rotor = at;

@@ -67,7 +67,10 @@ uint8_t cede_sets_wanted(const struct cede_vcpu *vcpu)
     if (vcpu->woken) {
         return CEDE_SET_WOKEN;
     }
-    if (vcpu->mode == CEDE_MODE_USER && !vcpu->interrupt_pending) {
+    if (vcpu->interrupt_pending) {
+        return vcpu->spinning ? CEDE_SET_ANSWER_SPIN : CEDE_SET_KERNEL;
+    }
+    if (vcpu->mode == CEDE_MODE_USER) {
         return vcpu->spinning ? CEDE_SET_USER_SPIN : CEDE_SET_USER;
     }
     return vcpu->spinning ? CEDE_SET_KERNEL_SPIN : CEDE_SET_KERNEL;

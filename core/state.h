@@ -19,7 +19,7 @@
 
 /*
  * Which of its VM's sets a vCPU is in: at most one, and it follows from its state alone
- * (cede_sets_wanted()). The first six are the vCPUs that wait in a queue.
+ * (cede_sets_wanted()). The first seven are the vCPUs that wait in a queue.
  */
 enum cede_set {
     CEDE_SET_WOKEN,       /* got runnable by a wake-up, a start, a resume */
@@ -27,6 +27,7 @@ enum cede_set {
     CEDE_SET_USER,        /* preempted in user mode */
     CEDE_SET_KERNEL_SPIN, /* the same two, and gave way in a spin exit */
     CEDE_SET_USER_SPIN,
+    CEDE_SET_ANSWER_SPIN, /* the same, but an interrupt is pending: running it answers somebody */
     CEDE_SET_NO_RETURN, /* gave way to a vCPU that hasn't run since */
     CEDE_SET_THROTTLED, /* held back by the VM's cap; in no queue */
     CEDE_SET_COUNT,

@@ -18,6 +18,7 @@
 #define FRUITLESS 7u
 
 #define SET(NAME) (1u << CEDE_SET_##NAME)
+#define SPINNING (SET(KERNEL_SPIN) | SET(USER_SPIN) | SET(ANSWER_SPIN))
 
 static struct cede_pcpu *here(const struct cede_turn *turn)
 {
@@ -221,7 +222,8 @@ static bool try_target(struct cede_turn *turn, uint32_t target)
 /*
  * Candidates that are in a spin exit themselves are worth little, unless a lock was handed to one.
  * A hint skips them every other time. A pull takes the CPU away at once, so it skips them until
- * FRUITLESS spin exits in a row found nobody else; two spinners can't feed each other.
+ * FRUITLESS spin exits in a row found nobody else; two spinners can't feed each other. One with an
+ * interrupt pending is no such candidate for a pull: all may wait for answers to their own calls.
  */
 static bool skips_spinning(const struct cede_vm *vm, struct cede_vcpu *me)
 {
@@ -235,6 +237,16 @@ static bool skips_spinning(const struct cede_vm *vm, struct cede_vcpu *me)
     return false;
 }
 
+static uint32_t members(const struct cede_vm *vm, uint32_t sets)
+{
+    uint32_t count = 0;
+
+    for (; sets != 0; sets &= sets - 1) {
+        count += vm->set_count[__builtin_ctz(sets)];
+    }
+    return count;
+}
+
 /* Which sets the rules leave; counts what each rule skips. */
 static uint32_t allowed_sets(struct cede_turn *turn)
 {
@@ -242,7 +254,7 @@ static uint32_t allowed_sets(struct cede_turn *turn)
     struct cede_vcpu *me = &core->vcpu[here(turn)->current];
     const struct cede_vm *vm = &core->vm[me->vm];
     const uint32_t *count = vm->set_count;
-    uint32_t sets = SET(WOKEN) | SET(KERNEL) | SET(USER) | SET(KERNEL_SPIN) | SET(USER_SPIN);
+    uint32_t sets = SET(WOKEN) | SET(KERNEL) | SET(USER) | SPINNING;
 
     me->count[CEDE_COUNT_SKIP_NO_RETURN] += count[CEDE_SET_NO_RETURN];
     if (vm->policy[CEDE_POLICY_YIELD_TO_WOKEN] == 0) {
@@ -254,10 +266,12 @@ static uint32_t allowed_sets(struct cede_turn *turn)
     }
     if (vm->policy[CEDE_POLICY_YIELD_ALTERNATE] != 0) {
         if (skips_spinning(vm, me)) {
-            me->count[CEDE_COUNT_SKIP_SPINNING] +=
-                count[CEDE_SET_KERNEL_SPIN] +
-                ((sets & SET(USER_SPIN)) != 0 ? count[CEDE_SET_USER_SPIN] : 0);
-            sets &= ~(SET(KERNEL_SPIN) | SET(USER_SPIN));
+            uint32_t skipped = sets & SPINNING;
+            if (vm->policy[CEDE_POLICY_YIELD] == CEDE_YIELD_PULL) {
+                skipped &= ~SET(ANSWER_SPIN);
+            }
+            me->count[CEDE_COUNT_SKIP_SPINNING] += members(vm, skipped);
+            sets &= ~skipped;
         }
     }
     return sets;
