@@ -28,7 +28,6 @@ $(SIM_FUZZ): tests/sim/fuzz_manifest.c sim/engine/manifest.c abi/manifest.h
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(HOST) -O1 -no-pie -fsanitize=fuzzer,address,undefined -o $@ $(filter %.c,$^)
 
-ifneq ($(wildcard core/module.mk),)
 
 # Programs with scripted guests: the machine's own tests, the compilers' test, the growth bench.
 SIM_SCRIPTED := $(SIM_ENGINE) tests/sim/script_guest.c
@@ -64,4 +63,10 @@ $(SIM_GROWTH): $(call objects,host,bench/sim/growth.c $(SIM_SCRIPTED)) $(B)/rele
 bench-sim: $(SIM_GROWTH) ## simulator speed and its growth from 8 to 4096 vCPUs
 	$(Q)$(SIM_GROWTH) $(B)/bench-sim.json
 
-endif
+
+# Each situation's symptom and its cure, with the modelled guests.
+SIM_SITUATIONS := $(B)/tests/sim/situations_test
+TEST_PROGRAMS += $(SIM_SITUATIONS)
+$(SIM_SITUATIONS): $(call objects,host,tests/sim/situations_test.c $(HOST_SRC) $(SIM_SRC)) $(B)/release/libcede.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) -no-pie -o $@ $^ -lyaml

@@ -147,6 +147,9 @@ enum sim_status sim_run(const void *manifest, size_t size, const struct sim_opti
     if (result->status == SIM_OK) {
         set_globals(&m);
         loop(&m);
+        if (sim_queue_when(&m.queue, m.slot_global + SIM_GLOBAL_INTERVAL) == m.now_ns) {
+            sim_result_interval(&m); /* the end came first, at the same instant */
+        }
         if (result->status == SIM_OK && !m.options.no_oracle) {
             sim_oracle_final(&m);
         }
