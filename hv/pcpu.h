@@ -63,6 +63,7 @@ struct hv_pcpu {
     struct hv_vcpu *timers;    /* core lock: vCPUs whose emulated timers are placed here */
     uint64_t ticks;            /* timer and tick interrupts taken */
     uint64_t after_vmrun_interrupts; /* host interrupts at the instruction after VMRUN */
+    uint64_t vectorless_interrupts;  /* in the host or a guest; see hv/irq/idt.c */
     uint64_t lock_hold_max_ns;
     uint64_t lock_hold_sum_ns;
     uint64_t lock_count;

@@ -71,6 +71,8 @@ uint32_t hv_apic_init(void)
     apic_write(APIC_LVT_ERROR, 0x10000);
     apic_write(APIC_TIMER_DIVIDE, 0xb); /* by 1 */
     if (ticks_per_ns_q32 == 0) {
+        cpu_out8(0x21, 0xff); /* the 8259s stay silent */
+        cpu_out8(0xa1, 0xff);
         measure_timer();
     }
     apic_write(APIC_LVT_TIMER, HV_VECTOR_TIMER);

@@ -8,6 +8,7 @@
 #include "hv/arch/x86/svm/svm.h"
 #include "hv/dev/decode.h"
 #include "hv/dev/ports.h"
+#include "hv/irq/idt.h"
 #include "hv/lib/string.h"
 #include "hv/log.h"
 #include "hv/shell/shell.h"
@@ -279,6 +280,17 @@ static void on_debug_register(struct hv_vcpu *vcpu)
     arch_skip(&vcpu->arch, 3 + rex);
 }
 
+/* The guest's own #GP goes back to it; the emulator's is dropped. */
+static void on_general_protection(struct hv_vcpu *vcpu)
+{
+    uint64_t error = vcpu->arch.vmcb->exit_info_1;
+    if ((uint32_t)error == HV_VECTORLESS_ERROR) {
+        hv_this_pcpu()->vectorless_interrupts++;
+        return;
+    }
+    arch_inject_exception(&vcpu->arch, 13, (int64_t)(error & 0xffff));
+}
+
 static enum abi_exit_reason dispatch(struct hv_vcpu *vcpu)
 {
     struct vmcb *vmcb = vcpu->arch.vmcb;
@@ -286,6 +298,10 @@ static enum abi_exit_reason dispatch(struct hv_vcpu *vcpu)
     if (code >= EXIT_DR_FIRST && code <= EXIT_DR_LAST) {
         on_debug_register(vcpu);
         return ABI_EXIT_CR;
+    }
+    if (code == EXIT_EXCEPTION_FIRST + 13) {
+        on_general_protection(vcpu);
+        return ABI_EXIT_EXCEPTION;
     }
     switch (code) {
     case EXIT_INTR:

@@ -86,6 +86,7 @@ static struct vmcb_segment segment(uint16_t selector, uint16_t attributes, uint6
 static void set_controls(struct vmcb *vmcb, uint32_t asid)
 {
     vmcb->intercept_dr = 0x000f000f; /* DR0 to DR3 aren't switched */
+    vmcb->intercept_exceptions = 1u << 13; /* for those of the emulator's making: hv/irq/idt.c */
     vmcb->intercept_1 = INTERCEPT_INTR | INTERCEPT_NMI | INTERCEPT_SMI | INTERCEPT_INIT |
                         INTERCEPT_RDPMC | INTERCEPT_CPUID | INTERCEPT_RSM | INTERCEPT_INVD |
                         INTERCEPT_PAUSE | INTERCEPT_HLT | INTERCEPT_INVLPGA | INTERCEPT_IOIO |
