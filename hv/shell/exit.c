@@ -47,7 +47,7 @@ static void on_pause(struct hv_vcpu *vcpu)
         return;
     }
     spin->first_ns = now_ns;
-    arch_vcpu_save(&vcpu->arch);
+    shell_save(vcpu);
     struct cede_event event = event_of(vcpu, CEDE_EVENT_SPIN);
     event.spin.ran = shell_take_ran(vcpu);
     event.spin.mode = (uint8_t)shell_mode(vcpu);
@@ -64,7 +64,7 @@ static bool sample_halt(struct cede_event *event, void *context)
 static void on_halt(struct hv_vcpu *vcpu)
 {
     arch_skip(&vcpu->arch, 1);
-    arch_vcpu_save(&vcpu->arch);
+    shell_save(vcpu);
     struct cede_event event = event_of(vcpu, CEDE_EVENT_HALT);
     event.halt.ran = shell_take_ran(vcpu);
     event.halt.poll_disabled = (vcpu->pv.poll_control & 1) == 0;
@@ -80,7 +80,7 @@ static void yield_now(struct hv_vcpu *vcpu)
     event.yield_to.mode = CEDE_MODE_KERNEL;
     event.yield_to.at_boundary = 1;
     vcpu->yield_to = NULL;
-    arch_vcpu_save(&vcpu->arch);
+    shell_save(vcpu);
     event.yield_to.ran = shell_take_ran(vcpu);
     shell_must(&event, NULL, NULL);
 }

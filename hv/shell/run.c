@@ -28,6 +28,14 @@ enum cede_mode shell_mode(const struct hv_vcpu *vcpu)
     return arch_cpl(&vcpu->arch) == 3 ? CEDE_MODE_USER : CEDE_MODE_KERNEL;
 }
 
+void shell_save(struct hv_vcpu *vcpu)
+{
+    const struct hv_pcpu *pcpu = hv_this_pcpu();
+    if (pcpu->loaded == vcpu && vcpu->arch.last_pcpu == pcpu->index) {
+        arch_vcpu_save(&vcpu->arch);
+    }
+}
+
 static void resched(struct hv_pcpu *pcpu)
 {
     struct hv_vcpu *vcpu = pcpu->turn == HV_TURN_IDLE ? NULL : pcpu->current;
@@ -39,7 +47,7 @@ static void resched(struct hv_pcpu *pcpu)
     };
     __atomic_store_n(&pcpu->kick_sent_ns, 0, __ATOMIC_RELAXED);
     if (vcpu != NULL) {
-        arch_vcpu_save(&vcpu->arch);
+        shell_save(vcpu);
         event.resched.ran = shell_take_ran(vcpu);
         event.resched.mode = (uint8_t)shell_mode(vcpu);
         event.resched.at_boundary = 1; /* exits are handled whole before this is reached */

@@ -58,6 +58,10 @@ void hv_trace_send(uint32_t pcpu);
 /* The ran facts since the last event that took them. */
 struct cede_ran shell_take_ran(struct hv_vcpu *vcpu);
 
+/* Puts the vCPU's FPU state into memory, if this pCPU holds it: a vCPU that has just got its turn may
+ * lose it again before its state was ever loaded. */
+void shell_save(struct hv_vcpu *vcpu);
+
 /* The mode that the vCPU was in when it left the guest. */
 enum cede_mode shell_mode(const struct hv_vcpu *vcpu);
 
