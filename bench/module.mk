@@ -1,0 +1,3 @@
+# Measurements; none of them gates.
+
+include $(sort $(wildcard bench/*/module.mk))
