@@ -16,9 +16,9 @@
 #define STATUS_BAD_PARAMETER 2
 
 static const struct hostile *const kinds[] = {
-    &hostile_msr,  &hostile_pages,  &hostile_io,    &hostile_hypercall,
-    &hostile_mmio, &hostile_tables, &hostile_code,  &hostile_storm,
-    &hostile_sipi, &hostile_triple, &hostile_pause, &hostile_halt,
+    &hostile_msr,    &hostile_pages, &hostile_io,    &hostile_hypercall, &hostile_mmio,
+    &hostile_tables, &hostile_code,  &hostile_storm, &hostile_registers, &hostile_sipi,
+    &hostile_triple, &hostile_pause, &hostile_halt,
 };
 
 static uint64_t faults[32];

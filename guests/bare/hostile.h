@@ -23,6 +23,7 @@ struct hostile {
 };
 
 extern const struct hostile hostile_msr;       /* hostile_msr.c */
+extern const struct hostile hostile_registers; /* hostile_registers.c */
 extern const struct hostile hostile_pages;     /* hostile_pages.c */
 extern const struct hostile hostile_io;        /* hostile_io.c */
 extern const struct hostile hostile_hypercall; /* hostile_calls.c */

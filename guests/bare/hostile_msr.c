@@ -1,8 +1,9 @@
 /*
  * hostile_msr.c - reads and writes random MSRs: half of them near registers that exist.
  *
- * Left out: values that turn off long mode, an APIC moved over RAM, interrupt commands other than
- * fixed ones, and clock or steal pages over the guest's own memory (hostile_pages.c does those).
+ * Left out: an APIC moved over RAM, interrupt commands other than fixed ones, and clock or steal
+ * pages over the guest's own memory (hostile_pages.c does those). A hypervisor that lets the guest
+ * leave long mode by EFER, which no CPU does, loses it here.
  */
 #include "guests/bare/bare.h"
 #include "guests/bare/cpu.h"
@@ -64,7 +65,7 @@ static uint64_t choose_value(uint64_t *random)
 static uint64_t make_survivable(uint32_t msr, uint64_t value)
 {
     if (msr == MSR_EFER) {
-        return value | EFER_LONG;
+        return hostile_plain() ? value | EFER_LONG : value; /* refused, or this was the end */
     }
     if (msr == MSR_APIC_BASE) {
         return (value & 1) != 0 ? (value & 0xfff) | 0xfee00000u : value | BEYOND_RAM;

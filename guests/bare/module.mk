@@ -5,7 +5,7 @@ BARE_COMMON := $(addprefix guests/bare/,header.S start.S traps.S boot.c console.
 BARE_GUESTS := hello smp exitbench hostile
 
 BARE_PARTS_exitbench := guests/bare/clock.c
-BARE_PARTS_hostile   := $(addprefix guests/bare/,clock.c window.c hostile_msr.c hostile_pages.c \
+BARE_PARTS_hostile   := $(addprefix guests/bare/,clock.c window.c hostile_msr.c hostile_registers.c hostile_pages.c \
                           hostile_io.c hostile_calls.c hostile_mmio.c hostile_tables.c \
                           hostile_code.c hostile_irq.c hostile_end.c)
 
