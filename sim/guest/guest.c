@@ -215,6 +215,7 @@ static void cpu_init(struct guest *g, uint32_t i)
                             .resched = bits + 3 * (size_t)g->words};
     guest_list_init(&c->queue);
     guest_list_init(&c->sleepers);
+    guest_list_init(&c->wakes);
     guest_list_init(&c->completions);
     guest_bit_set(g->idle, i);
 }
@@ -289,12 +290,16 @@ uint32_t guest_add_spinlock(struct guest *g)
 uint32_t guest_add_sleeplock(struct guest *g)
 {
     struct guest_sleeplock *all = grow(g->sleeplock, g->sleeplock_count, sizeof *all);
-    if (all == NULL) {
+    uint32_t wait_lock = guest_add_spinlock(g);
+    if (all == NULL || wait_lock == GUEST_NONE) {
         return GUEST_NONE;
     }
     g->sleeplock = all;
     all[g->sleeplock_count] = (struct guest_sleeplock){
-        .writer = GUEST_NONE, .spin_head = GUEST_NONE, .spin_tail = GUEST_NONE};
+        .writer = GUEST_NONE,
+        .spin_head = GUEST_NONE,
+        .spin_tail = GUEST_NONE,
+        .wait_lock = wait_lock};
     guest_list_init(&all[g->sleeplock_count].waiters);
     return g->sleeplock_count++;
 }

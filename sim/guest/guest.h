@@ -76,6 +76,7 @@ struct guest_task {
     bool waits_children;
     struct sim_step rest; /* an interrupted RUN */
     uint64_t wake_ns;     /* of a sleep */
+    uint64_t lock_since_ns; /* when it first slept for the lock it waits for */
     uint64_t stamp_ns;    /* of STAMP, or the last due instant of PERIOD */
     struct sim_random random;
 };
@@ -126,6 +127,7 @@ struct guest_cpu {
     uint64_t armed_ns;          /* deadline in the timer; UINT64_MAX: none */
     uint64_t idle_since_ns, idle_average_ns;
 
+    struct guest_list wakes;       /* tasks to wake once a lock is released */
     struct guest_list completions; /* tasks whose requests are complete */
     uint32_t packets;              /* arrived, not yet handled */
     uint32_t packet_sem;
@@ -151,7 +153,8 @@ struct guest_sleeplock {
     uint32_t last;    /* CPU that changed it last */
     uint32_t readers; /* that hold it */
     uint32_t spin_head, spin_tail; /* CPUs spinning for it, in a queue */
-    bool waking; /* a writer was woken to try and hasn't yet */
+    uint32_t wait_lock; /* the spinlock that guards `waiters` */
+    bool waking;        /* a writer was woken to try and hasn't yet */
     struct guest_list waiters;     /* tasks asleep; phase says whether reader or writer */
 };
 
@@ -176,10 +179,12 @@ struct guest_kernel {
     uint64_t call_ns;      /* a cross-call's function: a TLB flush */
     uint64_t call_send_ns; /* per target, to prepare one */
     uint64_t line_ns;      /* to fetch a lock's cache line from another CPU */
+    uint64_t queue_ns;     /* to change a sleeping lock's list of waiters */
     uint64_t pv_spin_ns;   /* PV spinlock: spins this long before it halts */
     uint64_t poll_ns;      /* idle polls this long before it halts; 0: never */
     uint64_t device_ns;    /* handler's work per completion */
     uint32_t spinlock;     /* enum guest_lock_kind */
+    uint64_t handoff_ns;   /* sleeping locks: asleep longer, it is handed the lock; 0: never */
     bool optimistic;       /* sleeping locks are spun for */
     bool hint;             /* vcpu_is_preempted() works */
 };
@@ -288,14 +293,18 @@ bool guest_should_yield(const struct guest *g, const struct guest_cpu *c);
 
 bool guest_spin_lock(struct guest *g, struct guest_cpu *c, struct guest_task *t, uint32_t lock,
                      struct sim_step *step);
-bool guest_spin_unlock(struct guest *g, struct guest_cpu *c, struct guest_task *t, uint32_t lock,
+bool guest_spin_unlock(struct guest *g, struct guest_task *t, uint32_t lock,
                        struct sim_step *step);
 bool guest_sleep_lock(struct guest *g, struct guest_cpu *c, struct guest_task *t, uint32_t lock,
                       bool write, struct sim_step *step);
-void guest_sleep_unlock(struct guest *g, struct guest_cpu *c, struct guest_task *t, uint32_t lock,
-                        bool write);
-void guest_sleep_downgrade(struct guest *g, struct guest_cpu *c, struct guest_task *t,
-                           uint32_t lock);
+bool guest_sleep_unlock(struct guest *g, struct guest_cpu *c, struct guest_task *t, uint32_t lock,
+                        struct sim_step *step);
+
+/* Takes a spinlock: true if it is taken; else *step is to be executed before it's tried again. */
+bool guest_spin_acquire(struct guest *g, struct guest_cpu *c, uint32_t lock, bool irq_off,
+                        struct sim_step *step);
+/* Releases it: true if *step, a kick, is to be executed. */
+bool guest_spin_release(struct guest *g, uint32_t lock, struct sim_step *step);
 
 /* The current task loses its CPU, or the CPU its pCPU: who spins for it shall look again. */
 void guest_sleeplock_owner_off(struct guest *g, const struct guest_task *t);

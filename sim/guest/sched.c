@@ -61,6 +61,10 @@ void guest_wake(struct guest *g, struct guest_cpu *c, uint32_t task)
         return;
     }
     guest_owe(c, g->kernel.wake_ns);
+    if (g->cpu[t->cpu].task == task) {
+        t->state = GUEST_TASK_RUNNING; /* it was about to sleep, and won't */
+        return;
+    }
     t->state = GUEST_TASK_READY;
     t->cpu = choose_cpu(g, t);
     struct guest_cpu *target = &g->cpu[t->cpu];

@@ -11,8 +11,10 @@
  */
 #include "sim/guest/guest.h"
 
-enum { START, SPIN, ASLEEP };            /* phases of the operation */
-enum { NO_HANDOFF, WANTS, GRANTED };     /* t->handoff */
+/* Phases of taking it, and of releasing it. */
+enum { START, SPIN, QUEUE, QUEUED, SLEEP, ASLEEP, RETRY, RETRIED };
+enum { RELEASE, WAKE_LOCK, WAKE_LOCKED, WAKE_UNLOCK, WAKE };
+enum { NO_HANDOFF, WANTS, GRANTED }; /* t->handoff */
 
 static bool wants_write(const struct guest_task *t)
 {
@@ -62,12 +64,17 @@ static void look_again(struct guest *g, uint32_t cpu)
     }
 }
 
+static void wake_later(struct guest *g, struct guest_cpu *c, struct guest_sleeplock *l)
+{
+    guest_list_push(g, &c->wakes, guest_list_pop(g, &l->waiters));
+}
+
 /* Readers at the head of the queue get the lock now; a writer is woken to try. */
-static void wake_waiters(struct guest *g, struct guest_cpu *c, struct guest_sleeplock *l,
-                         uint32_t lock)
+static void choose_waiters(struct guest *g, struct guest_cpu *c, struct guest_sleeplock *l,
+                           uint32_t lock)
 {
     uint32_t head = l->waiters.head;
-    if (head == GUEST_NONE || l->waking) {
+    if (head == GUEST_NONE || l->waking || l->writer != GUEST_NONE) {
         return;
     }
     struct guest_task *t = &g->task[head];
@@ -75,21 +82,20 @@ static void wake_waiters(struct guest *g, struct guest_cpu *c, struct guest_slee
         if (l->readers > 0) {
             return;
         }
-        guest_list_pop(g, &l->waiters);
+        wake_later(g, c, l);
         if (t->handoff == WANTS) {
             t->handoff = GRANTED;
             own(g, l, t, lock, true);
         } else {
             l->waking = true;
         }
-        guest_wake(g, c, head);
         return;
     }
     while (head != GUEST_NONE && !wants_write(&g->task[head])) {
-        guest_list_pop(g, &l->waiters);
+        wake_later(g, c, l);
         l->readers++;
         g->task[head].handoff = GRANTED;
-        guest_wake(g, c, head);
+        guest_owe(c, g->kernel.queue_ns / 2);
         head = l->waiters.head;
     }
 }
@@ -113,19 +119,25 @@ static void push_front(struct guest *g, struct guest_list *list, uint32_t task)
     list->count++;
 }
 
-static void sleep_on(struct guest *g, struct guest_cpu *c, struct guest_task *t,
-                     struct guest_sleeplock *l)
+/* Under wait_lock: into the queue; one that was there before comes first again. */
+static void queue_up(struct guest *g, struct guest_task *t, struct guest_sleeplock *l, bool again)
 {
-    bool again = t->phase == ASLEEP;
-    t->phase = ASLEEP;
-    t->handoff = again ? WANTS : NO_HANDOFF;
-    t->state = GUEST_TASK_BLOCKED;
-    guest_block(g, c);
+    uint64_t limit_ns = g->kernel.handoff_ns;
+    t->lock_since_ns = again ? t->lock_since_ns : g->now_ns;
+    t->handoff = limit_ns > 0 && g->now_ns - t->lock_since_ns >= limit_ns ? WANTS : NO_HANDOFF;
+    t->state = GUEST_TASK_BLOCKED; /* may be woken from here on */
     if (again) {
         push_front(g, &l->waiters, t->id);
     } else {
         guest_list_push(g, &l->waiters, t->id);
     }
+}
+
+static bool work(struct guest_task *t, uint8_t phase, uint64_t ns, struct sim_step *step)
+{
+    t->phase = phase;
+    *step = (struct sim_step){.kind = SIM_STEP_RUN, .irq_off = 1, .ns = ns};
+    return true;
 }
 
 static void leave_spinners(struct guest *g, struct guest_cpu *c, struct guest_sleeplock *l)
@@ -147,25 +159,25 @@ static bool spins_on(const struct guest *g, const struct guest_cpu *c,
     return l->spin_head == c->id ? owner_runs(g, l) : !guest_hinted(g, c->wait_prev);
 }
 
-bool guest_sleep_lock(struct guest *g, struct guest_cpu *c, struct guest_task *t, uint32_t lock,
-                      bool write, struct sim_step *step)
+static void got_it(struct guest *g, struct guest_sleeplock *l, struct guest_task *t, uint32_t lock,
+                   bool write)
+{
+    own(g, l, t, lock, write);
+    t->handoff = NO_HANDOFF;
+    guest_op_done(t);
+}
+
+/* Without the list of waiters: at once, or by spinning. True: *step; done: the lock is taken. */
+static bool try_fast(struct guest *g, struct guest_cpu *c, struct guest_task *t, uint32_t lock,
+                     bool write, struct sim_step *step)
 {
     struct guest_sleeplock *l = &g->sleeplock[lock];
-    if (t->handoff == GRANTED) {
-        t->handoff = NO_HANDOFF;
-        guest_op_done(t);
-        return false;
-    }
-    if (t->phase == ASLEEP) {
-        l->waking = false;
-    }
-    bool turn = t->phase != SPIN || l->spin_head == c->id;
+    bool turn = t->phase == START || l->spin_head == c->id;
     if (turn && available(g, l, write)) {
         if (t->phase == SPIN) {
             leave_spinners(g, c, l);
         }
-        own(g, l, t, lock, write);
-        guest_op_done(t);
+        got_it(g, l, t, lock, write);
         return false;
     }
     if (t->phase == START && write && g->kernel.optimistic && owner_runs(g, l) &&
@@ -181,35 +193,116 @@ bool guest_sleep_lock(struct guest *g, struct guest_cpu *c, struct guest_task *t
     if (t->phase == SPIN) {
         leave_spinners(g, c, l);
     }
-    sleep_on(g, c, t, l);
+    t->phase = QUEUE;
     return false;
 }
 
-void guest_sleep_unlock(struct guest *g, struct guest_cpu *c, struct guest_task *t, uint32_t lock,
-                        bool write)
+/*
+ * Under wait_lock: takes the lock after all, or queues. The lock may have become free without
+ * anybody left to wake the queue, so a writer looks again here, as a reader without others does.
+ */
+static bool queue_locked(struct guest *g, struct guest_cpu *c, struct guest_task *t, uint32_t lock,
+                         bool write, struct sim_step *step)
 {
     struct guest_sleeplock *l = &g->sleeplock[lock];
-    guest_op_done(t);
-    if (write) {
-        l->writer = GUEST_NONE;
-        disown(t, lock);
-    } else if (--l->readers > 0) {
-        return;
+    bool again = t->phase == RETRIED;
+    if (again) {
+        l->waking = false;
     }
-    wake_waiters(g, c, l, lock);
-    look_again(g, l->spin_head);
+    if (available(g, l, write)) {
+        got_it(g, l, t, lock, write);
+    } else {
+        queue_up(g, t, l, again);
+        t->phase = SLEEP;
+    }
+    (void)c;
+    return guest_spin_release(g, l->wait_lock, step);
 }
 
-void guest_sleep_downgrade(struct guest *g, struct guest_cpu *c, struct guest_task *t,
-                           uint32_t lock)
+bool guest_sleep_lock(struct guest *g, struct guest_cpu *c, struct guest_task *t, uint32_t lock,
+                      bool write, struct sim_step *step)
 {
     struct guest_sleeplock *l = &g->sleeplock[lock];
+    switch (t->phase) {
+    case START:
+    case SPIN:
+        return try_fast(g, c, t, lock, write, step);
+    case QUEUE:
+    case RETRY:
+        if (!guest_spin_acquire(g, c, l->wait_lock, true, step)) {
+            return true;
+        }
+        return work(t, t->phase == QUEUE ? QUEUED : RETRIED, g->kernel.queue_ns, step);
+    case QUEUED:
+    case RETRIED:
+        return queue_locked(g, c, t, lock, write, step);
+    case SLEEP:
+        t->phase = ASLEEP;
+        if (t->state == GUEST_TASK_BLOCKED) {
+            guest_block(g, c);
+        }
+        return false;
+    default:
+        break;
+    }
+    if (t->handoff == GRANTED) {
+        t->handoff = NO_HANDOFF;
+        guest_op_done(t);
+    } else {
+        t->phase = RETRY;
+    }
+    return false;
+}
+
+/* Gives up what it holds; whether sleepers may have to be woken. */
+static bool give_up(struct guest_task *t, struct guest_sleeplock *l, uint32_t lock)
+{
+    uint8_t kind = t->program[t->pc].kind;
+    if (kind == GUEST_OP_UNREAD) {
+        l->readers--;
+    } else {
+        l->writer = GUEST_NONE;
+        l->readers += kind == GUEST_OP_DOWNGRADE;
+        disown(t, lock);
+    }
+    return l->waiters.count > 0 && (l->readers == 0 || kind == GUEST_OP_DOWNGRADE);
+}
+
+static void wake_chosen(struct guest *g, struct guest_cpu *c)
+{
+    uint32_t task;
+    while ((task = guest_list_pop(g, &c->wakes)) != GUEST_NONE) {
+        guest_wake(g, c, task);
+    }
+}
+
+bool guest_sleep_unlock(struct guest *g, struct guest_cpu *c, struct guest_task *t, uint32_t lock,
+                        struct sim_step *step)
+{
+    struct guest_sleeplock *l = &g->sleeplock[lock];
+    switch (t->phase) {
+    case RELEASE:
+        t->phase = give_up(t, l, lock) ? WAKE_LOCK : WAKE;
+        look_again(g, l->spin_head);
+        return false;
+    case WAKE_LOCK:
+        if (!guest_spin_acquire(g, c, l->wait_lock, true, step)) {
+            return true;
+        }
+        return work(t, WAKE_LOCKED, g->kernel.queue_ns, step);
+    case WAKE_LOCKED:
+        choose_waiters(g, c, l, lock);
+        t->phase = WAKE_UNLOCK; /* what that cost is paid before */
+        return false;
+    case WAKE_UNLOCK:
+        t->phase = WAKE;
+        return guest_spin_release(g, l->wait_lock, step);
+    default:
+        break;
+    }
+    wake_chosen(g, c);
     guest_op_done(t);
-    disown(t, lock);
-    l->writer = GUEST_NONE;
-    l->readers = 1;
-    wake_waiters(g, c, l, lock);
-    look_again(g, l->spin_head);
+    return false;
 }
 
 void guest_sleeplock_owner_off(struct guest *g, const struct guest_task *t)

@@ -43,18 +43,13 @@ void guest_wait_remove(struct guest *g, uint32_t *head, uint32_t *tail, struct g
     c->wait_prev = c->wait_next = GUEST_NONE;
 }
 
-static void take(struct guest *g, struct guest_spinlock *l, struct guest_cpu *c,
-                 struct guest_task *t)
+static void take(struct guest *g, struct guest_spinlock *l, struct guest_cpu *c)
 {
     l->owner = c->id;
     if (l->last != c->id) {
         guest_owe(c, g->kernel.line_ns);
         l->last = c->id;
     }
-    if (t->program[t->pc].kind == GUEST_OP_IRQ_LOCK) {
-        t->irq_off++;
-    }
-    guest_op_done(t);
 }
 
 static void leave_queue(struct guest *g, struct guest_spinlock *l, struct guest_cpu *c)
@@ -64,18 +59,9 @@ static void leave_queue(struct guest *g, struct guest_spinlock *l, struct guest_
     c->wait_halted = false;
 }
 
-static bool irqs_off(const struct guest_task *t)
+static void spin(struct sim_step *step, bool irq_off, uint64_t ns)
 {
-    return t->irq_off != 0 || t->program[t->pc].kind == GUEST_OP_IRQ_LOCK;
-}
-
-static bool spin(struct guest *g, struct guest_cpu *c, const struct guest_task *t, uint64_t ns,
-                 struct sim_step *step)
-{
-    (void)g;
-    (void)c;
-    *step = (struct sim_step){.kind = SIM_STEP_SPIN, .irq_off = irqs_off(t), .ns = ns};
-    return true;
+    *step = (struct sim_step){.kind = SIM_STEP_SPIN, .irq_off = irq_off, .ns = ns};
 }
 
 static bool may_take(const struct guest *g, const struct guest_spinlock *l,
@@ -91,48 +77,51 @@ static bool may_take(const struct guest *g, const struct guest_spinlock *l,
 }
 
 /* A PV waiter's spin ended without the lock: halt until kicked, or spin on. */
-static bool wait_pv(struct guest *g, struct guest_cpu *c, struct guest_task *t,
-                    struct sim_step *step)
+static void wait_pv(struct guest *g, struct guest_cpu *c, bool irq_off, struct sim_step *step)
 {
     if (c->spin_broken) {
         c->spin_broken = false;
-        return spin(g, c, t, c->spin_left_ns, step);
-    }
-    if (c->wait_halted) {
+        spin(step, irq_off, c->spin_left_ns);
+    } else if (c->wait_halted) {
         c->wait_halted = false;
-        return spin(g, c, t, g->kernel.pv_spin_ns, step);
+        spin(step, irq_off, g->kernel.pv_spin_ns);
+    } else {
+        c->wait_halted = true;
+        *step = (struct sim_step){.kind = SIM_STEP_HALT, .irq_off = irq_off};
     }
-    c->wait_halted = true;
-    *step = (struct sim_step){.kind = SIM_STEP_HALT, .irq_off = irqs_off(t)};
-    return true;
 }
 
-bool guest_spin_lock(struct guest *g, struct guest_cpu *c, struct guest_task *t, uint32_t lock,
-                     struct sim_step *step)
+static void enter_queue(struct guest *g, struct guest_spinlock *l, struct guest_cpu *c,
+                        uint32_t lock, bool irq_off, struct sim_step *step)
+{
+    c->wait_lock = lock;
+    c->wait_halted = false;
+    guest_wait_add(g, &l->head, &l->tail, c);
+    bool early = c->wait_prev != GUEST_NONE && guest_hinted(g, c->wait_prev);
+    bool pv = g->kernel.spinlock == GUEST_LOCK_PV;
+    spin(step, irq_off, !pv ? 0 : early ? 1 : g->kernel.pv_spin_ns);
+}
+
+bool guest_spin_acquire(struct guest *g, struct guest_cpu *c, uint32_t lock, bool irq_off,
+                        struct sim_step *step)
 {
     struct guest_spinlock *l = &g->spinlock[lock];
-    if (t->phase == 0) {
-        if (may_take(g, l, c)) {
-            take(g, l, c, t);
-            return false;
-        }
-        t->phase = 1;
-        c->wait_lock = lock;
-        c->wait_halted = false;
-        guest_wait_add(g, &l->head, &l->tail, c);
-        bool early = c->wait_prev != GUEST_NONE && guest_hinted(g, c->wait_prev);
-        bool pv = g->kernel.spinlock == GUEST_LOCK_PV;
-        return spin(g, c, t, !pv ? 0 : early ? 1 : g->kernel.pv_spin_ns, step);
-    }
+    bool waiting = c->wait_lock == lock;
     if (l->owner == c->id || may_take(g, l, c)) {
-        leave_queue(g, l, c);
-        take(g, l, c, t);
-        return false;
+        if (waiting) {
+            leave_queue(g, l, c);
+        }
+        take(g, l, c);
+        return true;
     }
-    if (g->kernel.spinlock == GUEST_LOCK_PV) {
-        return wait_pv(g, c, t, step);
+    if (!waiting) {
+        enter_queue(g, l, c, lock, irq_off, step);
+    } else if (g->kernel.spinlock == GUEST_LOCK_PV) {
+        wait_pv(g, c, irq_off, step);
+    } else {
+        spin(step, irq_off, 0);
     }
-    return spin(g, c, t, 0, step);
+    return false;
 }
 
 /* Test and set: a waiter that spins on a pCPU sees it first; else whoever gets one first. */
@@ -149,17 +138,11 @@ static void offer_unfair(struct guest *g, const struct guest_spinlock *l)
     }
 }
 
-bool guest_spin_unlock(struct guest *g, struct guest_cpu *c, struct guest_task *t, uint32_t lock,
-                       struct sim_step *step)
+bool guest_spin_release(struct guest *g, uint32_t lock, struct sim_step *step)
 {
     struct guest_spinlock *l = &g->spinlock[lock];
     uint32_t head = l->head;
     l->owner = GUEST_NONE;
-    if (t->program[t->pc].kind == GUEST_OP_IRQ_UNLOCK && t->irq_off > 0) {
-        t->irq_off--;
-    }
-    guest_op_done(t);
-    (void)c;
     if (head == GUEST_NONE) {
         return false;
     }
@@ -177,6 +160,27 @@ bool guest_spin_unlock(struct guest *g, struct guest_cpu *c, struct guest_task *
         sim_guest_spin_changed(g->vm, i);
     }
     return false;
+}
+
+bool guest_spin_lock(struct guest *g, struct guest_cpu *c, struct guest_task *t, uint32_t lock,
+                     struct sim_step *step)
+{
+    bool irq_off = t->program[t->pc].kind == GUEST_OP_IRQ_LOCK;
+    if (!guest_spin_acquire(g, c, lock, irq_off || t->irq_off != 0, step)) {
+        return true;
+    }
+    t->irq_off = (uint8_t)(t->irq_off + irq_off);
+    guest_op_done(t);
+    return false;
+}
+
+bool guest_spin_unlock(struct guest *g, struct guest_task *t, uint32_t lock, struct sim_step *step)
+{
+    if (t->program[t->pc].kind == GUEST_OP_IRQ_UNLOCK && t->irq_off > 0) {
+        t->irq_off--;
+    }
+    guest_op_done(t);
+    return guest_spin_release(g, lock, step);
 }
 
 void guest_wait_predecessor_off(struct guest *g, const struct guest_cpu *c)

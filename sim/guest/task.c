@@ -227,20 +227,15 @@ static bool execute(struct guest *g, struct guest_cpu *c, struct guest_task *t,
         return guest_spin_lock(g, c, t, op->a, step);
     case GUEST_OP_UNLOCK:
     case GUEST_OP_IRQ_UNLOCK:
-        return guest_spin_unlock(g, c, t, op->a, step);
+        return guest_spin_unlock(g, t, op->a, step);
     case GUEST_OP_WRITE:
         return guest_sleep_lock(g, c, t, op->a, true, step);
     case GUEST_OP_READ:
         return guest_sleep_lock(g, c, t, op->a, false, step);
     case GUEST_OP_UNWRITE:
-        guest_sleep_unlock(g, c, t, op->a, true);
-        return false;
     case GUEST_OP_UNREAD:
-        guest_sleep_unlock(g, c, t, op->a, false);
-        return false;
     case GUEST_OP_DOWNGRADE:
-        guest_sleep_downgrade(g, c, t, op->a);
-        return false;
+        return guest_sleep_unlock(g, c, t, op->a, step);
     case GUEST_OP_SHOOTDOWN:
         return guest_shootdown(g, c, t, op->a != 0, false, step);
     case GUEST_OP_CALL:
