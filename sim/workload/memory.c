@@ -9,7 +9,10 @@
 
 #define PAGE_KB 4u
 
-static const char *const free_names[] = {"munmap", "madvise", "both", NULL};
+/* arena, in the model only: the memory stays mapped and is given back by madvise(), as glibc's
+ * arenas do it; nobody takes the lock for writing. */
+static const char *const free_names[] = {"munmap", "madvise", "both", "arena", NULL};
+enum { FREE_MUNMAP, FREE_MADVISE, FREE_BOTH, FREE_ARENA };
 
 /* One free: the mapping goes under the lock for writing, the flush is done before it's released. */
 static void unmap(struct workload_build *b, uint32_t lock, uint64_t unmap_ns, bool tables)
@@ -25,6 +28,18 @@ static void unmap(struct workload_build *b, uint32_t lock, uint64_t unmap_ns, bo
     workload_do(p, downgrade ? GUEST_OP_UNREAD : GUEST_OP_UNWRITE, lock);
 }
 
+/* Now and then the page table itself goes, too. */
+static void unmap_all(struct workload_build *b, uint32_t lock, uint64_t unmap_ns, uint32_t tables)
+{
+    struct workload_program *p = &b->program;
+    uint32_t choice = workload_op(p, GUEST_OP_CHANCE, tables, 0, 0, 0);
+    unmap(b, lock, unmap_ns, false);
+    uint32_t skip = workload_do(p, GUEST_OP_JUMP, 0);
+    p->op[choice].b = p->count;
+    unmap(b, lock, unmap_ns, true);
+    p->op[skip].a = p->count;
+}
+
 /* madvise(MADV_DONTNEED) takes the lock for reading only. */
 static void give_back(struct workload_build *b, uint32_t lock, uint64_t unmap_ns)
 {
@@ -33,6 +48,35 @@ static void give_back(struct workload_build *b, uint32_t lock, uint64_t unmap_ns
     workload_kernel(p, unmap_ns);
     workload_do(p, GUEST_OP_SHOOTDOWN, 0);
     workload_do(p, GUEST_OP_UNREAD, lock);
+}
+
+/*
+ * Pages come from and go to lists that all CPUs share, each guarded by a spinlock with interrupts
+ * off: the allocator's zone and the replacement's LRU. Linux takes them once per batch of pages (31
+ * and 15); here both are taken once per `batch`, for a time in proportion.
+ */
+struct page_locks {
+    uint32_t zone, lru;
+    uint64_t hold_ns;
+};
+
+static void take_pages(struct workload_program *p, const struct page_locks *locks)
+{
+    const uint32_t both[] = {locks->zone, locks->lru};
+    for (uint32_t i = 0; i < 2 && locks->hold_ns > 0; i++) {
+        workload_do(p, GUEST_OP_IRQ_LOCK, both[i]);
+        workload_kernel(p, locks->hold_ns);
+        workload_do(p, GUEST_OP_IRQ_UNLOCK, both[i]);
+    }
+}
+
+static void free_pages(struct workload_program *p, const struct page_locks *locks, uint32_t rounds)
+{
+    uint32_t start = p->count;
+    if (locks->hold_ns > 0) {
+        take_pages(p, locks);
+        workload_loop(p, start, rounds, 1);
+    }
 }
 
 static void tlbstorm(struct workload_build *b)
@@ -52,29 +96,32 @@ static void tlbstorm(struct workload_build *b)
     uint64_t batch = workload_number(w, "batch", 4, 1, 1024);
     uint32_t lock = guest_add_sleeplock(b->g);
     uint32_t rounds = (uint32_t)((pages + batch - 1) / batch);
+    struct page_locks locks = {.zone = guest_add_spinlock(b->g), .lru = guest_add_spinlock(b->g)};
+    locks.hold_ns = workload_number(w, "page_ns", 50, 0, 100000) * batch;
 
-    workload_do(p, GUEST_OP_WRITE, lock);
-    workload_kernel(p, map_ns);
-    workload_do(p, GUEST_OP_UNWRITE, lock);
+    if (mode != FREE_ARENA) {
+        workload_do(p, GUEST_OP_WRITE, lock);
+        workload_kernel(p, map_ns);
+        workload_do(p, GUEST_OP_UNWRITE, lock);
+    }
     uint32_t faults = p->count;
     workload_user(p, batch * 400); /* 4 KB copied at 10 GB/s */
     workload_do(p, GUEST_OP_READ, lock);
     workload_kernel(p, batch * fault_ns);
+    take_pages(p, &locks);
     workload_do(p, GUEST_OP_UNREAD, lock);
     workload_loop(p, faults, rounds, 0);
     workload_user(p, searches * search_ns);
-    if (mode != 0) {
-        if (mode == 2) {
+    if (mode != FREE_MUNMAP) {
+        if (mode == FREE_BOTH) {
             workload_op(p, GUEST_OP_CHANCE, 512, p->count + 5, 0, 0);
         }
         give_back(b, lock, pages * 50);
     }
-    uint32_t choice = workload_op(p, GUEST_OP_CHANCE, tables, 0, 0, 0);
-    unmap(b, lock, unmap_ns, false);
-    uint32_t skip = workload_do(p, GUEST_OP_JUMP, 0);
-    p->op[choice].b = p->count;
-    unmap(b, lock, unmap_ns, true);
-    p->op[skip].a = p->count;
+    if (mode != FREE_ARENA) {
+        unmap_all(b, lock, unmap_ns, tables);
+    }
+    free_pages(p, &locks, rounds);
     workload_do(p, GUEST_OP_TALLY, 0);
     workload_do(p, GUEST_OP_JUMP, 0);
     b->state->metric = "records";
