@@ -14,6 +14,7 @@ struct command {
 };
 
 static const struct command commands[] = {
+    {"run", cmd_run, "run a scenario on the hypervisor, in QEMU"},
     {"sim", cmd_sim, "run a scenario in the simulator"},
     {"tables", cmd_tables, "the published tables beside what the simulator gets"},
 };

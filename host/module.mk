@@ -1,9 +1,10 @@
-# The command's library: scenarios to manifests.
+# The command's library: scenarios to manifests and bundles, the channel, outcomes.
 
-HOST_SRC := host/node.c host/scenario.c host/value.c
+HOST_SRC := host/bundle.c host/channel.c host/names.c host/node.c host/observe.c host/outcome.c \
+            host/qemu.c host/run.c host/scenario.c host/value.c
 
 HOST_SCENARIO_TEST := $(B)/tests/host/scenario_test
 TEST_PROGRAMS += $(HOST_SCENARIO_TEST)
-$(HOST_SCENARIO_TEST): $(call objects,asan,tests/host/scenario_test.c $(HOST_SRC))
+$(HOST_SCENARIO_TEST): $(call objects,asan,tests/host/scenario_test.c host/node.c host/scenario.c host/value.c)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -no-pie -fsanitize=address,undefined -o $@ $^ -lyaml

@@ -727,6 +727,16 @@ uint32_t host_crc32(const void *bytes, size_t size)
     return ~crc;
 }
 
+void host_scenario_seal(struct abi_manifest *head)
+{
+    head->magic = ABI_MANIFEST_MAGIC;
+    head->version = ABI_MANIFEST_VERSION;
+    head->header_size = sizeof *head;
+    head->vm_size = sizeof(struct abi_manifest_vm);
+    head->blob_size = sizeof(struct abi_manifest_blob);
+    head->policy_count = CEDE_POLICY_COUNT;
+}
+
 void *host_scenario_manifest(const struct host_scenario *scenario, size_t *size)
 {
     struct abi_manifest head = scenario->head;
@@ -735,13 +745,8 @@ void *host_scenario_manifest(const struct host_scenario *scenario, size_t *size)
     if (bytes == NULL) {
         return NULL;
     }
-    head.magic = ABI_MANIFEST_MAGIC;
-    head.version = ABI_MANIFEST_VERSION;
-    head.header_size = sizeof head;
-    head.vm_size = sizeof *scenario->vm;
+    host_scenario_seal(&head);
     head.blob_count = 0;
-    head.blob_size = sizeof(struct abi_manifest_blob);
-    head.policy_count = CEDE_POLICY_COUNT;
     head.total_size = sizeof head + records;
     head.crc32 = host_crc32(scenario->vm, records);
     head.header_crc32 = 0;

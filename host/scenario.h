@@ -46,6 +46,9 @@ void host_scenario_free(struct host_scenario *scenario);
  */
 void *host_scenario_manifest(const struct host_scenario *scenario, size_t *size);
 
+/* Fills in what each bundle's header says of itself: magic, version, sizes; not the checksums. */
+void host_scenario_seal(struct abi_manifest *head);
+
 /* IEEE CRC-32. */
 uint32_t host_crc32(const void *bytes, size_t size);
 

@@ -67,6 +67,6 @@ bench-sim: $(SIM_GROWTH) ## simulator speed and its growth from 8 to 4096 vCPUs
 # Each situation's symptom and its cure, with the modelled guests.
 SIM_SITUATIONS := $(B)/tests/sim/situations_test
 TEST_PROGRAMS += $(SIM_SITUATIONS)
-$(SIM_SITUATIONS): $(call objects,host,tests/sim/situations_test.c $(HOST_SRC) $(SIM_SRC)) $(B)/release/libcede.a
+$(SIM_SITUATIONS): $(call objects,host,tests/sim/situations_test.c host/node.c host/scenario.c host/value.c $(SIM_SRC)) $(B)/release/libcede.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) -no-pie -o $@ $^ -lyaml
