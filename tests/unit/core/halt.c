@@ -300,6 +300,12 @@ static void pulls_when_idle(void)
     (void)bench_affinity(bench_state(0) == CEDE_STATE_RUNNABLE ? 0 : 1, 3);
     (void)bench_run(US);
     TAP(bench_current(1) != NONE, "no pCPU idles while a vCPU that may run there waits");
+    bench_build(2, 1, 3, CEDE_PRESET_OFF, true);
+    (void)bench_run(US);
+    (void)bench_halt(0, US);
+    TAP(bench_current(0) != NONE, "a pCPU whose vCPU halts takes one that waits elsewhere");
+    (void)bench_halt(0, US);
+    TAP(bench_current(0) == NONE, "until nobody waits");
 }
 
 int main(void)

@@ -115,6 +115,7 @@ static void caps(void)
 static void timers_of_shared(void)
 {
     bench_build(2, 1, 2, CEDE_PRESET_CEDE, false);
+    (void)role(1, CEDE_ROLE_HOUSEKEEPING, NONE);
     (void)bench_affinity(0, 1);
     (void)bench_simple(CEDE_EVENT_VCPU_START, 0);
     (void)bench_run(US);

@@ -252,6 +252,10 @@ static void own_events(void)
         event.words[0] = 600; /* ran.user_ns */
         event.words[1] = 1401;
         expect(&event, CEDE_BAD_VALUE, "it ran for longer than it had the pCPU");
+        event.words[1] = 1400;
+        event.words[2] = 1;
+        expect(&event, CEDE_BAD_VALUE, "with its spinning");
+        event.words[2] = 0;
         event.words[0] = UINT64_MAX;
         event.words[1] = 2;
         expect(&event, CEDE_BAD_VALUE, "and its parts overflow");

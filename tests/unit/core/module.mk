@@ -11,3 +11,29 @@ $(CORE_TEST_PROGRAMS): $(B)/tests/core-%: $(B)/asan/$(CORE_TEST_DIR)/%.o \
 	$(Q)$(CC) $(CFLAGS_asan) -no-pie -o $@ $^
 
 TEST_PROGRAMS += $(CORE_TEST_PROGRAMS)
+
+# Fuzzing: tests/fuzz/core_events.c, alone and under libFuzzer (longer: `make fuzz-core`).
+FUZZ_CORE := $(B)/tests/fuzz-core
+FUZZ_CORE_LLVM := $(B)/tests/fuzz-core-libfuzzer
+
+$(FUZZ_CORE): $(B)/asan/tests/fuzz/core_events.o $(B)/asan/libcede.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_asan) -no-pie -o $@ $^
+
+# Without the runtime there is no program, and the test says SKIP.
+$(FUZZ_CORE_LLVM).stamp: tests/fuzz/core_events.c $(CORE_SRC) $(wildcard core/*.h include/cede/*.h)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(BASE) -O1 -DFUZZER -fsanitize=fuzzer,address,undefined -o $(FUZZ_CORE_LLVM) \
+	    tests/fuzz/core_events.c $(CORE_SRC) 2>$@ || rm -f $(FUZZ_CORE_LLVM)
+	$(Q)touch $@
+
+.PHONY: fuzz-core
+fuzz-core: $(FUZZ_CORE_LLVM).stamp ## libFuzzer on the core until it finds something or is stopped
+	$(FUZZ_CORE_LLVM) -max_len=4096 -artifact_prefix=$(B)/tests/
+
+TEST_SCRIPTS += tests/fuzz/run-core tests/golden/run
+TEST_NEEDS += $(FUZZ_CORE) $(FUZZ_CORE_LLVM).stamp
+
+.PHONY: mutants
+mutants: ## seeded faults in the core, and which test catches each
+	@tests/mutants/run

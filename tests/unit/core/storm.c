@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cede/digest.h"
 #include "tests/tap.h"
 
 #define NONE CEDE_ID_NONE
@@ -33,6 +34,7 @@ static void facts(struct cede_ran *ran, uint64_t span_ns)
     ran->spin_ns = pick(2) != 0 ? span_ns / 5 : 0;
 }
 
+static uint64_t digest = CEDE_DIGEST_START; /* of every decision so far */
 static uint32_t seen[CEDE_EVENT_COUNT][CEDE_STATUS_COUNT];
 static uint64_t last_own_ns[PCPUS];
 
@@ -143,6 +145,7 @@ static void one(void)
         event.pcpu.value = pick(100);
     }
     status = bench_send(&event);
+    digest = cede_digest_word(digest, cede_digest_decision(status, &bench.effects));
     if (event.kind < CEDE_EVENT_COUNT) {
         seen[event.kind][status]++;
     }
@@ -151,9 +154,14 @@ static void one(void)
     }
 }
 
+/*
+ *   storm [ROUNDS]          the test
+ *   storm digest ROUNDS     one line: a digest of all decisions (tests/golden)
+ */
 int main(int argc, char **argv)
 {
-    uint32_t rounds = argc > 1 ? (uint32_t)atoi(argv[1]) : 40;
+    bool digest_only = argc > 2 && strcmp(argv[1], "digest") == 0;
+    uint32_t rounds = argc > 1 ? (uint32_t)atoi(argv[argc - 1]) : 40;
 
     for (uint32_t seed = 1; seed <= rounds && bench.fault == NULL; seed++) {
         state = seed;
@@ -168,6 +176,10 @@ int main(int argc, char **argv)
         if (bench.fault != NULL) {
             printf("# seed %u\n", seed);
         }
+    }
+    if (digest_only) {
+        printf("%016llx\n", (unsigned long long)digest);
+        return bench.fault == NULL ? 0 : 1;
     }
     for (uint32_t kind = 0; kind < CEDE_EVENT_COUNT; kind++) {
         printf("# %-14s", cede_event_name(kind));

@@ -319,6 +319,31 @@ static void no_return(void)
             == 1, "and then the yielder may be picked again");
 }
 
+static void goes_round(void)
+{
+    uint32_t seen = 0;
+
+    bench_build(1, 1, 4, CEDE_PRESET_CEDE, true);
+    (void)bench_policy(0, CEDE_POLICY_YIELD_ALTERNATE, 0);
+    (void)bench_run(US);
+    for (uint32_t n = 0; n < 4; n++) {
+        (void)bench_spin(0, 20 * US, CEDE_MODE_KERNEL);
+        seen |= 1u << bench_current(0);
+    }
+    TAP(seen == 15, "the search starts after the one boosted last: four yields, four vCPUs");
+}
+
+static void on_its_way(void)
+{
+    bench_build(2, 1, 2, CEDE_PRESET_CEDE, true);
+    (void)bench_run(US);
+    (void)bench_halt(bench_current(0) == 1 ? 0 : 1, US);
+    (void)bench_interrupt(NONE, 1);
+    (void)bench_spin(bench_current(0) == 0 ? 0 : 1, 20 * US, CEDE_MODE_KERNEL);
+    TAP(bench_ran(0, 0) && bench_counter(0, CEDE_COUNT_YIELD_FAIL_RUNNING) == 1,
+        "a sibling that an idle pCPU was just asked to run is left to it");
+}
+
 static void throttled(void)
 {
     uint32_t me;
@@ -352,6 +377,8 @@ int main(void)
     named();
     alternate();
     no_return();
+    goes_round();
+    on_its_way();
     throttled();
     TAP(bench.fault == NULL, "every invariant held");
     return tap_done();
