@@ -9,13 +9,14 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "host/log.h"
 #include "host/scenario.h"
 #include "sim/run.h"
 
 #define SET_MAX 64u
 
 struct request {
-    const char *path, *json;
+    const char *path, *json, *log;
     const char *set[SET_MAX];
     size_t set_count;
     uint64_t seed;
@@ -29,6 +30,7 @@ static const char *const help =
     "  --set PATH=VALUE  change the scenario: vms.web.policy.yield=off, vms.count=2\n"
     "  --seed N          another seed than the scenario's\n"
     "  --duration T      stop after T of simulated time: 500ms, 2s\n"
+    "  --log FILE        every event and decision of the core, for `cede replay`\n"
     "  --json FILE       all results; - for standard output\n"
     "  --quiet           no progress, no table\n"
     "  --models          list the machine models\n";
@@ -48,6 +50,7 @@ static int parse(struct request *request, int count, char **argument)
     static const struct option options[] = {
         {"policy", required_argument, NULL, 'p'}, {"set", required_argument, NULL, 's'},
         {"seed", required_argument, NULL, 'r'},   {"duration", required_argument, NULL, 'd'},
+        {"log", required_argument, NULL, 'l'},
         {"json", required_argument, NULL, 'j'},   {"quiet", no_argument, NULL, 'q'},
         {"models", no_argument, NULL, 'm'},       {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
@@ -77,6 +80,9 @@ static int parse(struct request *request, int count, char **argument)
             break;
         case 'j':
             request->json = optarg;
+            break;
+        case 'l':
+            request->log = optarg;
             break;
         case 'q':
             request->quiet = true;
@@ -281,14 +287,48 @@ static int report(const struct request *request, const struct sim_result *result
     return CLI_DONE;
 }
 
+static void record(void *context, uint64_t number, const struct cede_event *event,
+                   enum cede_status status, uint64_t digest)
+{
+    (void)status;
+    host_log_events(context, number, event, 1);
+    host_log_digests(context, number, &digest, 1);
+}
+
+static bool write_log(struct host_log *log, const struct host_scenario *scenario,
+                      const struct sim_result *result, const char *path)
+{
+    char error[HOST_ERROR_SIZE];
+    log->head.pcpu_count = result->pcpu_count;
+    log->head.vm_count = result->vm_count;
+    log->head.vcpu_count = result->vcpu_count;
+    log->head.seed = (uint32_t)result->seed;
+    for (uint32_t i = 0; i < scenario->head.vm_count; i++) {
+        if (log->head.vm_vcpu_count < scenario->vm[i].vcpu_count) {
+            log->head.vm_vcpu_count = scenario->vm[i].vcpu_count;
+        }
+    }
+    snprintf(log->head.world, sizeof log->head.world, "sim");
+    bool fine = host_log_write(log, path, error);
+    if (!fine) {
+        fprintf(stderr, "cede sim: %s\n", error);
+    }
+    return fine;
+}
+
 static int simulate(const struct request *request, const struct host_scenario *scenario)
 {
     struct sim_options options = {.seed = request->seed};
+    struct host_log log = {.record = NULL};
     struct sim_result result;
     size_t size;
     void *manifest = host_scenario_manifest(scenario, &size);
     if (!request->quiet && isatty(2)) {
         options.progress = show_progress;
+    }
+    if (request->log != NULL) {
+        options.event = record;
+        options.context = &log;
     }
     enum sim_status status = sim_run(manifest, size, &options, &result);
     if (options.progress != NULL) {
@@ -306,6 +346,11 @@ static int simulate(const struct request *request, const struct host_scenario *s
             exit_status = CLI_FAILED;
         }
     }
+    if (request->log != NULL && result.vcpu != NULL &&
+        !write_log(&log, scenario, &result, request->log)) {
+        exit_status = CLI_FAILED;
+    }
+    host_log_free(&log);
     sim_result_free(&result);
     free(manifest);
     return exit_status;

@@ -15,6 +15,7 @@ struct command {
 
 static const struct command commands[] = {
     {"run", cmd_run, "run a scenario on the hypervisor, in QEMU"},
+    {"replay", cmd_replay, "give a recorded event log to the core: the same decisions?"},
     {"sim", cmd_sim, "run a scenario in the simulator"},
     {"tables", cmd_tables, "the published tables beside what the simulator gets"},
 };

@@ -1,6 +1,6 @@
 # The command itself. Its sources' lists of other folders are read when all fragments are.
 
-CLI_SRC := cli/main.c cli/cmd_run.c cli/cmd_sim.c cli/cmd_tables.c cli/tables.c
+CLI_SRC := cli/main.c cli/cmd_replay.c cli/cmd_run.c cli/cmd_sim.c cli/cmd_tables.c cli/tables.c
 CEDE := $(B)/cede
 ALL += $(CEDE)
 
@@ -13,3 +13,6 @@ $(CEDE): $$(call objects,host,$$(CLI_SRC) $$(HOST_SRC) $$(SIM_SRC)) $(B)/release
 .PHONY: tables
 tables: $(CEDE) ## the published tables beside what the simulator gets; build/tables.json
 	$(CEDE) tables --json $(B)/tables.json
+
+TEST_SCRIPTS += tests/conform/replay.sh
+TEST_NEEDS   += $(CEDE) $(B)/hv/cede-hv.bin $(B)/guests/vmlinuz $(B)/guests/initramfs.cpio

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "host/bundle.h"
+#include "host/log.h"
 #include "host/qemu.h"
 
 #define LIVE_MS 500
@@ -26,7 +27,8 @@ struct session {
     double start_s, live_s, stop_s; /* monotonic; stop_s 0: nobody asked */
     uint32_t attach; /* VM's number, or UINT32_MAX */
     bool timed_out;
-    FILE *trace, *events;
+    struct host_log events;
+    FILE *trace;
 };
 
 static double now_s(void)
@@ -67,6 +69,26 @@ static void show_reply(void *context, bool refused, const char *text)
     struct session *s = context;
     if (refused || s->options->stream) {
         fprintf(stderr, "cede: hypervisor: %s\n", text);
+    }
+}
+
+/* Frames for files: event log, trace. A trace file is chunks as they came (abi/channel.h). */
+static void take_raw(void *context, const struct abi_frame *frame, const uint8_t *payload)
+{
+    struct session *s = context;
+    uint64_t first;
+    if (frame->kind == ABI_FRAME_TRACE && s->trace != NULL) {
+        fwrite(payload, 1, frame->length, s->trace);
+    }
+    if (frame->length < sizeof first || s->options->log_path == NULL) {
+        return;
+    }
+    memcpy(&first, payload, sizeof first);
+    payload += sizeof first;
+    if (frame->kind == ABI_FRAME_EVENTS) {
+        host_log_events(&s->events, first, payload, (frame->length - sizeof first) / 64);
+    } else if (frame->kind == ABI_FRAME_DECISIONS) {
+        host_log_digests(&s->events, first, payload, (frame->length - sizeof first) / 8);
     }
 }
 
@@ -204,9 +226,30 @@ static void judge(struct session *s, struct host_outcome *outcome)
     }
 }
 
+static void write_log(struct session *s, struct host_outcome *outcome)
+{
+    struct abi_log *head = &s->events.head;
+    uint32_t most = 64; /* what the hypervisor gives its core at least: HV_VM_VCPU_MAX */
+    char error[HOST_ERROR_SIZE];
+    for (uint32_t i = 0; i < s->scenario->head.vm_count; i++) {
+        most = s->scenario->vm[i].vcpu_count > most ? s->scenario->vm[i].vcpu_count : most;
+    }
+    head->pcpu_count = s->seen.hello.pcpu_count;
+    head->vm_count = s->seen.hello.vm_count;
+    head->vcpu_count = s->seen.hello.vcpu_count;
+    head->vm_vcpu_count = most;
+    head->seed = s->scenario->head.seed;
+    memcpy(head->core_hash, s->seen.hello.core_hash, sizeof head->core_hash);
+    snprintf(head->world, sizeof head->world, "hv");
+    if (!host_log_write(&s->events, s->options->log_path, error)) {
+        outcome->fine = false;
+        snprintf(outcome->trouble, sizeof outcome->trouble, "%.250s", error);
+    }
+}
+
 static uint64_t memory_needed(const struct host_scenario *scenario)
 {
-    uint64_t bytes = UINT64_C(320) << 20;
+    uint64_t bytes = UINT64_C(320) << 20; /* the hypervisor, and twice the bundle */
     for (uint32_t i = 0; i < scenario->head.vm_count; i++) {
         bytes += scenario->vm[i].memory_bytes + (UINT64_C(4) << 20) +
                  scenario->vm[i].vcpu_count * (UINT64_C(128) << 10);
@@ -272,6 +315,10 @@ static void clean_up(struct session *s)
     unlink(s->log);
     unlink(s->errors);
     rmdir(s->folder);
+    if (s->trace != NULL) {
+        fclose(s->trace);
+    }
+    host_log_free(&s->events);
     host_observed_fini(&s->seen);
 }
 
@@ -303,16 +350,25 @@ bool host_run(const struct host_scenario *scenario, const struct host_run_option
     s->seen.context = s;
     s->seen.line = show_line;
     s->seen.reply = show_reply;
+    s->seen.raw = take_raw;
     s->channel.context = &s->seen;
     s->channel.frame = host_observed_frame;
     s->start_s = now_s();
-    bool fine = prepare(s, error) && launch(s, error);
+    bool fine = options.trace_path == NULL ||
+                (s->trace = fopen(options.trace_path, "wb")) != NULL;
+    if (!fine) {
+        snprintf(error, HOST_ERROR_SIZE, "%s: %s", options.trace_path, strerror(errno));
+    }
+    fine = fine && prepare(s, error) && launch(s, error);
     if (fine) {
         follow(s);
         fine = host_outcome_of(outcome, &s->seen);
         snprintf(outcome->accel, sizeof outcome->accel, "%s",
                  options.accel != NULL ? options.accel : "tcg");
         judge(s, outcome);
+        if (options.log_path != NULL && s->seen.ended) {
+            write_log(s, outcome);
+        }
     }
     clean_up(s);
     free(s);
