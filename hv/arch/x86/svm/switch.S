@@ -34,6 +34,7 @@ hv_svm_switch:
     movq 104(%rdi), %r15
     movq 40(%rdi), %rdi
     sti
+    nop
     vmrun %rax
 hv_after_vmrun:
     cli
