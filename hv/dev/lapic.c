@@ -105,11 +105,20 @@ bool hv_lapic_has_work(const struct hv_vcpu *vcpu)
            __atomic_load_n(&vcpu->start, __ATOMIC_ACQUIRE) != HV_START_NONE;
 }
 
-void hv_lapic_delivered(struct hv_vcpu *vcpu, uint8_t vector)
+void hv_lapic_offer(struct hv_vcpu *vcpu, uint8_t vector)
 {
     uint32_t bit = 1u << (vector & 31);
     __atomic_fetch_and(&vcpu->lapic.irr[vector >> 5], ~bit, __ATOMIC_ACQ_REL);
-    vcpu->lapic.isr[vector >> 5] |= bit;
+}
+
+void hv_lapic_delivered(struct hv_vcpu *vcpu, uint8_t vector)
+{
+    vcpu->lapic.isr[vector >> 5] |= 1u << (vector & 31);
+}
+
+void hv_lapic_withdraw(struct hv_vcpu *vcpu, uint8_t vector)
+{
+    hv_lapic_accept(vcpu, vector);
 }
 
 void hv_lapic_eoi(struct hv_vcpu *vcpu)

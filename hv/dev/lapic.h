@@ -53,8 +53,15 @@ bool hv_lapic_only(const struct hv_vcpu *vcpu, uint8_t vector);
 /* Whether anything is pending that would wake a halted vCPU. Any pCPU, a sample. */
 bool hv_lapic_has_work(const struct hv_vcpu *vcpu);
 
-/* That vector was delivered: IRR to ISR. */
+/*
+ * A vector on its way to the guest: offered at an entry (it leaves IRR), then at the exit delivered
+ * (it is in service) or withdrawn (it is pending again). It leaves IRR before the guest runs because
+ * the guest may take it, and a sibling send the same vector again, before the exit that tells us of
+ * the first: that second one must find IRR clear, or it is lost.
+ */
+void hv_lapic_offer(struct hv_vcpu *vcpu, uint8_t vector);
 void hv_lapic_delivered(struct hv_vcpu *vcpu, uint8_t vector);
+void hv_lapic_withdraw(struct hv_vcpu *vcpu, uint8_t vector);
 
 /* The emulated timer expired: sets its vector pending; a periodic one gets its next deadline.
  * Returns true if a vector became pending. */

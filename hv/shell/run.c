@@ -129,6 +129,7 @@ static void inject(struct hv_vcpu *vcpu)
     int vector = hv_lapic_deliverable(vcpu);
     if (vector >= 0) {
         vcpu->injecting = vector;
+        hv_lapic_offer(vcpu, (uint8_t)vector);
         vmcb->int_ctl |= INT_CTL_V_IRQ | (uint32_t)(vector >> 4) << INT_CTL_PRIO_SHIFT;
         vmcb->int_vector = (uint32_t)vector;
     }
@@ -144,8 +145,9 @@ static void collect(struct hv_vcpu *vcpu)
     bool again = valid && type == EVENT_INTERRUPT; /* delivery was cut short: offer it again */
 
     vmcb->event_inject = 0;
-    if (vcpu->injecting >= 0 && (vmcb->int_ctl & INT_CTL_V_IRQ) == 0 && !again) {
-        hv_lapic_delivered(vcpu, (uint8_t)vcpu->injecting);
+    if (vcpu->injecting >= 0) {
+        bool taken = (vmcb->int_ctl & INT_CTL_V_IRQ) == 0 && !again;
+        (taken ? hv_lapic_delivered : hv_lapic_withdraw)(vcpu, (uint8_t)vcpu->injecting);
     }
     if (valid && (type == EVENT_EXCEPTION || type == EVENT_NMI)) {
         vmcb->event_inject = info;
