@@ -11,6 +11,7 @@
 #define CLI_BAD_INPUT 2
 
 /* argument[0] is the subcommand's name. */
+int cmd_compare(int count, char **argument);
 int cmd_replay(int count, char **argument);
 int cmd_run(int count, char **argument);
 int cmd_sim(int count, char **argument);

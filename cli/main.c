@@ -14,6 +14,7 @@ struct command {
 };
 
 static const struct command commands[] = {
+    {"compare", cmd_compare, "which policy, and how sure"},
     {"run", cmd_run, "run a scenario on the hypervisor, in QEMU"},
     {"replay", cmd_replay, "give a recorded event log to the core: the same decisions?"},
     {"sim", cmd_sim, "run a scenario in the simulator"},
