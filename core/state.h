@@ -54,6 +54,7 @@ struct cede_vm {
     uint32_t vcpu_count;
     uint32_t dedicated_count; /* pCPUs dedicated to it */
     uint32_t last_boosted;    /* index; searches start after it */
+    uint32_t futile_count;    /* pulled spinners in a row that only spun on (yield.c) */
     uint32_t policy[CEDE_POLICY_COUNT];
     /* The cap: what is left of this period's quota, after what running vCPUs hold in grants. */
     uint64_t quota_ns;
@@ -97,6 +98,7 @@ struct cede_vcpu {
     bool hooked; /* HOOK_BLOCKING without HOOK_UNBLOCKING yet */
     bool poll_woken; /* something came in while it was polled for */
     bool published_preempted;
+    bool pulled_spinning; /* got its pCPU by a pull while it span, and hasn't been heard of since */
     uint8_t fruitless; /* spin exits in a row that skipped candidates in a spin exit */
 
     uint32_t last_pcpu; /* where it last ran */
@@ -106,6 +108,7 @@ struct cede_vcpu {
     uint32_t yielded_to; /* no-return: whom it waits for */
     uint32_t yielder;    /* no-return: who waits for it */
 
+    uint64_t ran_ns;   /* when it last got a pCPU */
     uint64_t since_ns; /* its class's time is accounted up to here */
     uint64_t wake_ns;  /* CEDE_NEVER_NS: not woken since it last had a pCPU */
     uint64_t halt_ns;

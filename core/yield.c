@@ -14,8 +14,9 @@
 #include "sets.h"
 #include "switch.h"
 
-/* Measured with scenarios/situations/S9.yaml: 1 and 3 feed spinners to each other, 7 and 15 don't. */
-#define FRUITLESS 7u
+#define PATIENCE 2u /* measured: 1 loses S9, 3 and more lose T1 (scenarios/) */
+#define PROGRESS_NS 100u    /* more than that in the guest, besides spinning */
+#define UNTOLD_NS 100000u   /* or that long, where spinning can't be told apart */
 
 #define SET(NAME) (1u << CEDE_SET_##NAME)
 #define SPINNING (SET(KERNEL_SPIN) | SET(USER_SPIN) | SET(ANSWER_SPIN))
@@ -220,21 +221,19 @@ static bool try_target(struct cede_turn *turn, uint32_t target)
 }
 
 /*
- * Candidates that are in a spin exit themselves are worth little, unless a lock was handed to one.
- * A hint skips them every other time. A pull takes the CPU away at once, so it skips them until
- * FRUITLESS spin exits in a row found nobody else; two spinners can't feed each other. One with an
- * interrupt pending is no such candidate for a pull: all may wait for answers to their own calls.
+ * Candidates that are in a spin exit themselves: a hint skips them every other time. A pull takes
+ * the CPU away at once. After a short wait that's a loss: what the vCPU spins for is held by one
+ * that runs, and others who spin can't help. After a long one it isn't: the lock's next owner, or
+ * who waits for its own answer, may be any of them, and only trying tells. So spinners are skipped
+ * until PATIENCE spin exits in a row found the vCPU doing nothing else.
  */
 static bool skips_spinning(const struct cede_vm *vm, struct cede_vcpu *me)
 {
-    uint8_t most = vm->policy[CEDE_POLICY_YIELD] == CEDE_YIELD_PULL ? FRUITLESS : 1;
-
-    if (me->fruitless < most) {
-        me->fruitless++;
-        return true;
+    if (vm->policy[CEDE_POLICY_YIELD] == CEDE_YIELD_PULL) {
+        return me->fruitless < PATIENCE;
     }
-    me->fruitless = 0;
-    return false;
+    me->fruitless = me->fruitless == 0 ? 1 : 0;
+    return me->fruitless != 0;
 }
 
 static uint32_t members(const struct cede_vm *vm, uint32_t sets)
@@ -369,6 +368,23 @@ static bool yield_to_any(struct cede_turn *turn)
     return false;
 }
 
+/* Counts spin exits in a row without progress. Where the shell can't tell spinning from kernel
+ * mode, a long stretch passes for progress. */
+static void note_progress(const struct cede *core, struct cede_vcpu *me,
+                          const struct cede_ran *ran)
+{
+    uint64_t other_ns = ran->user_ns + ran->kernel_ns;
+
+    if (cede_policy_of(core, me, CEDE_POLICY_YIELD) != CEDE_YIELD_PULL) {
+        return;
+    }
+    if (other_ns > (ran->spin_ns == 0 ? UNTOLD_NS : PROGRESS_NS)) {
+        me->fruitless = 0;
+    } else if (me->fruitless < PATIENCE) {
+        me->fruitless++;
+    }
+}
+
 enum cede_status cede_decode_spin(const struct cede *core, const struct cede_event *event)
 {
     enum cede_status status = cede_turn_current(core, event, &event->spin.ran, event->spin.mode);
@@ -384,6 +400,7 @@ void cede_act_spin(struct cede_turn *turn, const struct cede_event *event)
     turn->at_boundary = event->spin.at_boundary != 0;
     cede_switch_begin(turn, &event->spin.ran, event->spin.mode);
     me->count[CEDE_COUNT_SPIN_EXITS]++;
+    note_progress(core, me, &event->spin.ran);
     me->spinning = true;
     if (cede_switch_due(turn)) {
         return;
