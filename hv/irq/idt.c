@@ -93,19 +93,14 @@ static _Noreturn void unexpected(const struct trap_frame *frame)
 }
 
 /*
- * The emulator's interrupt without a vector: it was told of one, finds none when it looks, and
- * raises #GP for vector -1, with the error code -1 * 16 + 2 that no real CPU can give. Nothing was
- * lost; the interrupted code goes on.
+ * An interrupt without a vector: the emulator was told of one, finds none when it looks, and raises
+ * #GP for vector -1, with an error code that no CPU can give. Nothing was lost; the interrupted code
+ * goes on.
  */
-static bool is_vectorless(const struct trap_frame *frame)
-{
-    return frame->vector == 13 && (uint32_t)frame->error == HV_VECTORLESS_ERROR;
-}
-
 void hv_trap(struct trap_frame *frame)
 {
     struct hv_pcpu *pcpu = hv_this_pcpu();
-    if (is_vectorless(frame)) {
+    if (frame->vector == 13 && hv_is_vectorless(frame->error)) {
         pcpu->vectorless_interrupts++;
         return;
     }

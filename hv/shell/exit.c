@@ -284,7 +284,7 @@ static void on_debug_register(struct hv_vcpu *vcpu)
 static void on_general_protection(struct hv_vcpu *vcpu)
 {
     uint64_t error = vcpu->arch.vmcb->exit_info_1;
-    if ((uint32_t)error == HV_VECTORLESS_ERROR) {
+    if (hv_is_vectorless(error)) {
         hv_this_pcpu()->vectorless_interrupts++;
         return;
     }
