@@ -2,7 +2,7 @@
  * hostile.c - runs one kind of hostile guest; see hostile.h.
  *
  * Parameters: cede.kind=, cede.seed= (1), cede.operations= (10000), cede.outside= (1),
- * cede.plain= (0).
+ * cede.plain= (0), cede.moves= (0).
  * Prints the seed first, progress each tenth, and a result line; whoever finds the guest stopped
  * knows from these where. Status 1: the machine did something it must not. 2: bad parameters.
  */
@@ -40,6 +40,11 @@ bool hostile_outside(void)
 bool hostile_plain(void)
 {
     return param_u64("plain", 0) != 0;
+}
+
+bool hostile_moves_only(void)
+{
+    return param_u64("moves", 0) != 0;
 }
 
 uint64_t hostile_hole(uint64_t *random)

@@ -49,6 +49,10 @@ bool hostile_outside(void);
  * configuration moves its devices about. */
 bool hostile_plain(void);
 
+/* Reach devices and holes by plain moves only (cede.moves=1): what a hypervisor may be asked to
+ * emulate. It may rightly stop a guest that uses anything else there, and then soon does. */
+bool hostile_moves_only(void);
+
 /* A physical address without RAM: a hole below 4 GiB, above all RAM, or beyond any bus. */
 uint64_t hostile_hole(uint64_t *random);
 

@@ -25,8 +25,9 @@ struct encoding {
 };
 
 #define RM_RDI 7
+#define MOVES  10u
 static const struct encoding encodings[] = {
-    /* moves, exchanges, arithmetic, bits */
+    /* plain moves; MOVES of them */
     {1, {0x88}, RM_RDI, false},
     {1, {0x89}, RM_RDI, false},
     {1, {0x8a}, RM_RDI, false},
@@ -37,6 +38,7 @@ static const struct encoding encodings[] = {
     {2, {0x0f, 0xb7}, RM_RDI, false},
     {2, {0x0f, 0xbe}, RM_RDI, false},
     {2, {0x0f, 0xbf}, RM_RDI, false},
+    /* other moves, exchanges, arithmetic, bits */
     {1, {0x63}, RM_RDI, false},
     {2, {0x0f, 0xc3}, RM_RDI, false},
     {3, {0x0f, 0x38, 0xf0}, RM_RDI, false},
@@ -110,7 +112,9 @@ static const struct encoding encodings[] = {
     {1, {0xae}, 0, true},
 };
 
-static const uint8_t prefixes[] = {0x66, 0xf2, 0xf3, 0xf0, 0x2e, 0x36, 0x64, 0x65};
+/* Those behind HARMLESS_PREFIXES change what an instruction does. */
+static const uint8_t prefixes[] = {0x66, 0x2e, 0x36, 0x64, 0x65, 0xf2, 0xf3, 0xf0};
+#define HARMLESS_PREFIXES 5u
 
 struct attempt {
     uint64_t rax, rbx, rcx, rdx, rsi, rdi;
@@ -130,7 +134,8 @@ static unsigned emit_prefixes(uint64_t *random, uint8_t *at)
 {
     unsigned used = 0;
     while (used < 6 && random_below(random, 3) == 0) {
-        at[used++] = prefixes[random_below(random, sizeof prefixes)];
+        uint64_t limit = hostile_moves_only() ? HARMLESS_PREFIXES : sizeof prefixes;
+        at[used++] = prefixes[random_below(random, limit)];
     }
     if (random_below(random, 2) == 0) {
         at[used++] = (uint8_t)(0x40 | (random_below(random, 2) << 3)); /* REX, REX.W */
@@ -142,8 +147,8 @@ static unsigned emit_prefixes(uint64_t *random, uint8_t *at)
  * the way back: RSP from RBP, return. */
 static void emit(uint64_t *random, struct attempt *attempt)
 {
-    const struct encoding *encoding =
-        &encodings[random_below(random, sizeof encodings / sizeof encodings[0])];
+    uint64_t count = hostile_moves_only() ? MOVES : sizeof encodings / sizeof encodings[0];
+    const struct encoding *encoding = &encodings[random_below(random, count)];
     __builtin_memset(code, NOP, sizeof code);
     unsigned used = emit_prefixes(random, code);
     for (unsigned i = 0; i < encoding->length; i++) {

@@ -240,7 +240,7 @@ static void on_nested_fault(struct hv_vcpu *vcpu)
 {
     struct arch_vcpu *arch = &vcpu->arch;
     uint64_t gpa = arch->vmcb->exit_info_2;
-    uint8_t bytes[HV_INSTRUCTION_MAX];
+    uint8_t bytes[HV_INSTRUCTION_MAX] = {0};
     struct hv_move move;
     unsigned count = hv_walk_fetch(vcpu, bytes, sizeof(bytes));
     if (!hv_decode_move(bytes, count, code_bits(arch->vmcb), &move)) {
@@ -289,6 +289,31 @@ static void on_general_protection(struct hv_vcpu *vcpu)
         return;
     }
     arch_inject_exception(&vcpu->arch, 13, (int64_t)(error & 0xffff));
+}
+
+/*
+ * MOV to CR4 with a reserved bit: QEMU leaves the guest with code -1 where a CPU raises #GP. The
+ * guest's state is as before the instruction, so the #GP can be given to it. 0f 22 /4, maybe a REX.
+ */
+static bool is_cr4_write(struct hv_vcpu *vcpu)
+{
+    uint8_t bytes[4] = {0};
+    unsigned count = hv_walk_fetch(vcpu, bytes, sizeof(bytes));
+    unsigned rex = (bytes[0] & 0xf0) == 0x40 ? 1 : 0;
+    return count >= 3 + rex && bytes[rex] == 0x0f && bytes[rex + 1] == 0x22 &&
+           (bytes[rex + 2] >> 3 & 7) == 4;
+}
+
+static void on_invalid_state(struct hv_vcpu *vcpu)
+{
+    const struct vmcb *vmcb = vcpu->arch.vmcb;
+    if (arch_cpl(&vcpu->arch) == 0 && is_cr4_write(vcpu)) {
+        general_protection(vcpu);
+        return;
+    }
+    hv_vm_end(vcpu->vm, HV_VM_KILLED,
+              "vCPU %u is in a state that the CPU refuses (cr0 %lx cr4 %lx efer %lx)",
+              vcpu->index, vmcb->cr0, vmcb->cr4, vmcb->efer);
 }
 
 static enum abi_exit_reason dispatch(struct hv_vcpu *vcpu)
@@ -347,9 +372,7 @@ static enum abi_exit_reason dispatch(struct hv_vcpu *vcpu)
         return ABI_EXIT_SHUTDOWN;
     case UINT64_MAX:
     case UINT32_MAX:
-        hv_vm_end(vcpu->vm, HV_VM_KILLED,
-                  "vCPU %u is in a state that the CPU refuses (cr0 %lx cr4 %lx efer %lx)",
-                  vcpu->index, vmcb->cr0, vmcb->cr4, vmcb->efer);
+        on_invalid_state(vcpu);
         return ABI_EXIT_OTHER;
     default: /* SVM, MONITOR, XSETBV and what else isn't shown in CPUID: undefined opcode */
         arch_inject_exception(&vcpu->arch, 6, -1);

@@ -119,7 +119,7 @@ static void idle(struct hv_pcpu *pcpu)
 static void inject(struct hv_vcpu *vcpu)
 {
     struct vmcb *vmcb = vcpu->arch.vmcb;
-    vmcb->int_ctl = INT_CTL_MASKING | INT_CTL_IGN_TPR;
+    vmcb->int_ctl = INT_CTL_MASKING | INT_CTL_IGN_TPR | vcpu->lapic.tpr >> 4; /* CR8 */
     vcpu->injecting = -1;
     if (__atomic_load_n(&vcpu->lapic.nmi, __ATOMIC_ACQUIRE) && vmcb->event_inject == 0) {
         __atomic_store_n(&vcpu->lapic.nmi, false, __ATOMIC_RELEASE);
@@ -145,6 +145,9 @@ static void collect(struct hv_vcpu *vcpu)
     bool again = valid && type == EVENT_INTERRUPT; /* delivery was cut short: offer it again */
 
     vmcb->event_inject = 0;
+    if ((vmcb->int_ctl & INT_CTL_V_TPR) != vcpu->lapic.tpr >> 4) {
+        vcpu->lapic.tpr = (vmcb->int_ctl & INT_CTL_V_TPR) << 4; /* the guest wrote CR8 */
+    }
     if (vcpu->injecting >= 0) {
         bool taken = (vmcb->int_ctl & INT_CTL_V_IRQ) == 0 && !again;
         (taken ? hv_lapic_delivered : hv_lapic_withdraw)(vcpu, (uint8_t)vcpu->injecting);

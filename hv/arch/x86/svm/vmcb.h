@@ -98,6 +98,7 @@ enum vmcb_intercept_1 {
 #define INTERCEPT_2_ALL 0x00002e7fu
 
 enum vmcb_int_ctl {
+    INT_CTL_V_TPR = 0xf, /* what the guest sees as CR8 */
     INT_CTL_V_IRQ = 1u << 8,
     INT_CTL_PRIO_SHIFT = 16,
     INT_CTL_IGN_TPR = 1u << 20,
