@@ -15,6 +15,7 @@ int cmd_compare(int count, char **argument);
 int cmd_replay(int count, char **argument);
 int cmd_run(int count, char **argument);
 int cmd_sim(int count, char **argument);
+int cmd_trace(int count, char **argument);
 int cmd_tables(int count, char **argument);
 
 #endif

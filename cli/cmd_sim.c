@@ -10,13 +10,14 @@
 
 #include "cli/cli.h"
 #include "host/log.h"
+#include "host/trace.h"
 #include "host/scenario.h"
 #include "sim/run.h"
 
 #define SET_MAX 64u
 
 struct request {
-    const char *path, *json, *log;
+    const char *path, *json, *log, *trace;
     const char *set[SET_MAX];
     size_t set_count;
     uint64_t seed;
@@ -31,6 +32,7 @@ static const char *const help =
     "  --seed N          another seed than the scenario's\n"
     "  --duration T      stop after T of simulated time: 500ms, 2s\n"
     "  --log FILE        every event and decision of the core, for `cede replay`\n"
+    "  --trace FILE      the core's trace, for `cede trace`\n"
     "  --json FILE       all results; - for standard output\n"
     "  --quiet           no progress, no table\n"
     "  --models          list the machine models\n";
@@ -50,7 +52,7 @@ static int parse(struct request *request, int count, char **argument)
     static const struct option options[] = {
         {"policy", required_argument, NULL, 'p'}, {"set", required_argument, NULL, 's'},
         {"seed", required_argument, NULL, 'r'},   {"duration", required_argument, NULL, 'd'},
-        {"log", required_argument, NULL, 'l'},
+        {"log", required_argument, NULL, 'l'},    {"trace", required_argument, NULL, 'T'},
         {"json", required_argument, NULL, 'j'},   {"quiet", no_argument, NULL, 'q'},
         {"models", no_argument, NULL, 'm'},       {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
@@ -80,6 +82,9 @@ static int parse(struct request *request, int count, char **argument)
             break;
         case 'j':
             request->json = optarg;
+            break;
+        case 'T':
+            request->trace = optarg;
             break;
         case 'l':
             request->log = optarg;
@@ -287,12 +292,26 @@ static int report(const struct request *request, const struct sim_result *result
     return CLI_DONE;
 }
 
+/* What the callbacks write to. */
+struct sinks {
+    struct host_log log;
+    FILE *trace;
+};
+
+static void record_trace(void *context, uint32_t pcpu, const struct abi_trace_record *records,
+                         uint32_t count, uint64_t lost)
+{
+    struct sinks *sinks = context;
+    host_trace_chunk(sinks->trace, pcpu, records, count, lost);
+}
+
 static void record(void *context, uint64_t number, const struct cede_event *event,
                    enum cede_status status, uint64_t digest)
 {
     (void)status;
-    host_log_events(context, number, event, 1);
-    host_log_digests(context, number, &digest, 1);
+    struct sinks *sinks = context;
+    host_log_events(&sinks->log, number, event, 1);
+    host_log_digests(&sinks->log, number, &digest, 1);
 }
 
 static bool write_log(struct host_log *log, const struct host_scenario *scenario,
@@ -319,7 +338,8 @@ static bool write_log(struct host_log *log, const struct host_scenario *scenario
 static int simulate(const struct request *request, const struct host_scenario *scenario)
 {
     struct sim_options options = {.seed = request->seed};
-    struct host_log log = {.record = NULL};
+    struct sinks sinks = {.trace = NULL};
+    options.context = &sinks;
     struct sim_result result;
     size_t size;
     void *manifest = host_scenario_manifest(scenario, &size);
@@ -328,7 +348,15 @@ static int simulate(const struct request *request, const struct host_scenario *s
     }
     if (request->log != NULL) {
         options.event = record;
-        options.context = &log;
+    }
+    if (request->trace != NULL) {
+        sinks.trace = fopen(request->trace, "wb");
+        if (sinks.trace == NULL || !host_trace_begin(sinks.trace, scenario, "sim")) {
+            fprintf(stderr, "cede sim: can't write %s\n", request->trace);
+            free(manifest);
+            return CLI_FAILED;
+        }
+        options.trace = record_trace;
     }
     enum sim_status status = sim_run(manifest, size, &options, &result);
     if (options.progress != NULL) {
@@ -347,10 +375,13 @@ static int simulate(const struct request *request, const struct host_scenario *s
         }
     }
     if (request->log != NULL && result.vcpu != NULL &&
-        !write_log(&log, scenario, &result, request->log)) {
+        !write_log(&sinks.log, scenario, &result, request->log)) {
         exit_status = CLI_FAILED;
     }
-    host_log_free(&log);
+    host_log_free(&sinks.log);
+    if (sinks.trace != NULL && fclose(sinks.trace) != 0) {
+        exit_status = CLI_FAILED;
+    }
     sim_result_free(&result);
     free(manifest);
     return exit_status;

@@ -18,6 +18,7 @@ static const struct command commands[] = {
     {"run", cmd_run, "run a scenario on the hypervisor, in QEMU"},
     {"replay", cmd_replay, "give a recorded event log to the core: the same decisions?"},
     {"sim", cmd_sim, "run a scenario in the simulator"},
+    {"trace", cmd_trace, "read a trace: text, Perfetto, why"},
     {"tables", cmd_tables, "the published tables beside what the simulator gets"},
 };
 

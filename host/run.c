@@ -13,6 +13,7 @@
 #include "host/bundle.h"
 #include "host/log.h"
 #include "host/qemu.h"
+#include "host/trace.h"
 
 #define LIVE_MS 500
 #define GRACE_S 10.0
@@ -355,7 +356,8 @@ bool host_run(const struct host_scenario *scenario, const struct host_run_option
     s->channel.frame = host_observed_frame;
     s->start_s = now_s();
     bool fine = options.trace_path == NULL ||
-                (s->trace = fopen(options.trace_path, "wb")) != NULL;
+                ((s->trace = fopen(options.trace_path, "wb")) != NULL &&
+                 host_trace_begin(s->trace, scenario, "hv"));
     if (!fine) {
         snprintf(error, HOST_ERROR_SIZE, "%s: %s", options.trace_path, strerror(errno));
     }
