@@ -285,9 +285,10 @@ void hv_vm_end(struct hv_vm *vm, enum hv_vm_state state, const char *format, ...
     hv_format_v(vm->why, sizeof(vm->why), format, arguments);
     va_end(arguments);
     hv_log("VM %s: %s: %s", vm->config->name,
-           state == HV_VM_DONE     ? "done"
-           : state == HV_VM_KILLED ? "stopped, it broke a rule"
-                                   : "restarts",
+           state == HV_VM_DONE      ? "done"
+           : state == HV_VM_KILLED  ? "stopped, it broke a rule"
+           : state == HV_VM_STOPPED ? "stopped"
+                                    : "restarts",
            vm->why);
     hv_channel_vm_state(vm);
 }
@@ -431,6 +432,17 @@ static void end_machine(void)
     hv_machine_exit(failed ? HV_EXIT_FAILED : HV_EXIT_DONE);
 }
 
+/* The scenario's duration counts from the hypervisor's start, the guests' boot included. */
+static void stop_when_over(uint64_t now_ns)
+{
+    if (shell.manifest->duration_ns == 0 || now_ns < shell.manifest->duration_ns) {
+        return;
+    }
+    for (uint32_t i = 0; i < hv_vm_count; i++) {
+        hv_vm_end(hv_vms[i], HV_VM_STOPPED, "the scenario's duration is over");
+    }
+}
+
 void shell_housekeep(void)
 {
     static uint64_t last_ns; /* boot CPU only */
@@ -444,6 +456,7 @@ void shell_housekeep(void)
     last_ns = now_ns;
     hv_channel_poll();
     resend_kicks(now_ns);
+    stop_when_over(now_ns);
     bool ended = true;
     for (uint32_t i = 0; i < hv_vm_count; i++) {
         struct hv_vm *vm = hv_vms[i];
