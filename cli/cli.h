@@ -12,9 +12,11 @@
 
 /* argument[0] is the subcommand's name. */
 int cmd_compare(int count, char **argument);
+int cmd_ctl(int count, char **argument);
 int cmd_replay(int count, char **argument);
 int cmd_run(int count, char **argument);
 int cmd_sim(int count, char **argument);
+int cmd_top(int count, char **argument);
 int cmd_trace(int count, char **argument);
 int cmd_tables(int count, char **argument);
 

@@ -21,6 +21,7 @@ static const char *const help =
     "  --accel NAME      tcg (standard), tcg-single, kvm\n"
     "  --timeout S       give up after so many seconds (600)\n"
     "  --attach VM       standard input goes to that VM's console\n"
+    "  --control SOCKET  listen there for `cede ctl`\n"
     "  --log FILE        every event and decision of the core, for `cede replay`\n"
     "  --trace FILE      the core's trace, for `cede trace`\n"
     "  --json FILE       all results; - for standard output\n"
@@ -66,6 +67,9 @@ static int take_option(struct request *request, int option)
         request->run.log_path = optarg;
         request->set[request->set_count++] = "event_log=true";
         return 0;
+    case 'C':
+        request->run.control_path = optarg;
+        return 0;
     case 'T':
         request->run.trace_path = optarg;
         request->set[request->set_count++] = "trace=true";
@@ -94,7 +98,8 @@ static int parse(struct request *request, int count, char **argument)
         {"policy", required_argument, NULL, 'p'},  {"set", required_argument, NULL, 's'},
         {"pcpus", required_argument, NULL, 'n'},   {"accel", required_argument, NULL, 'a'},
         {"timeout", required_argument, NULL, 't'}, {"attach", required_argument, NULL, 'c'},
-        {"log", required_argument, NULL, 'l'},     {"trace", required_argument, NULL, 'T'},
+        {"control", required_argument, NULL, 'C'}, {"log", required_argument, NULL, 'l'},
+        {"trace", required_argument, NULL, 'T'},
         {"json", required_argument, NULL, 'j'},    {"quiet", no_argument, NULL, 'q'},
         {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
     };

@@ -16,8 +16,10 @@ struct command {
 static const struct command commands[] = {
     {"compare", cmd_compare, "which policy, and how sure"},
     {"run", cmd_run, "run a scenario on the hypervisor, in QEMU"},
+    {"ctl", cmd_ctl, "command a hypervisor that cede run --control started"},
     {"replay", cmd_replay, "give a recorded event log to the core: the same decisions?"},
     {"sim", cmd_sim, "run a scenario in the simulator"},
+    {"top", cmd_top, "run a scenario on the hypervisor, and watch it"},
     {"trace", cmd_trace, "read a trace: text, Perfetto, why"},
     {"tables", cmd_tables, "the published tables beside what the simulator gets"},
 };

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "host/bundle.h"
+#include "host/control.h"
 #include "host/log.h"
 #include "host/qemu.h"
 #include "host/trace.h"
@@ -29,6 +30,7 @@ struct session {
     uint32_t attach; /* VM's number, or UINT32_MAX */
     bool timed_out;
     struct host_log events;
+    struct host_control control;
     FILE *trace;
 };
 
@@ -68,7 +70,11 @@ static void show_line(void *context, uint32_t vm, const char *text)
 static void show_reply(void *context, bool refused, const char *text)
 {
     struct session *s = context;
-    if (refused || s->options->stream) {
+    if (strcmp(text, "stats sent") == 0 || strcmp(text, "trace sent") == 0) {
+        return; /* asked for by the command itself */
+    }
+    host_control_answer(&s->control, refused, text);
+    if (s->control.client < 0 && (refused || s->options->stream)) {
         fprintf(stderr, "cede: hypervisor: %s\n", text);
     }
 }
@@ -136,10 +142,15 @@ static void watch_time(struct session *s)
         s->timed_out = true;
         host_qemu_kill(&s->qemu);
     }
-    if (s->options->live != NULL && now - s->live_s > LIVE_MS / 1000.0) {
+    if (now - s->live_s > LIVE_MS / 1000.0 && s->seen.said_hello) {
         s->live_s = now;
-        send_frame(s, ABI_FRAME_COMMAND, UINT16_MAX, "stats");
-        s->options->live(s->options->context, &s->seen);
+        if (s->trace != NULL) {
+            send_frame(s, ABI_FRAME_COMMAND, UINT16_MAX, "trace"); /* before rings overflow */
+        }
+        if (s->options->live != NULL) {
+            send_frame(s, ABI_FRAME_COMMAND, UINT16_MAX, "stats");
+            s->options->live(s->options->context, &s->seen);
+        }
     }
 }
 
@@ -147,7 +158,14 @@ static void forward_input(struct session *s)
 {
     char text[256];
     ssize_t got = read(0, text, sizeof text - 1);
-    if (got > 0) {
+    if (got > 0 && s->options->key != NULL) {
+        for (ssize_t i = 0; i < got; i++) {
+            const char *command = s->options->key(s->options->context, text[i]);
+            if (command != NULL) {
+                send_frame(s, ABI_FRAME_COMMAND, UINT16_MAX, command);
+            }
+        }
+    } else if (got > 0) {
         text[got] = '\0';
         send_frame(s, ABI_FRAME_INPUT, (uint16_t)s->attach, text);
     } else {
@@ -170,14 +188,20 @@ static void follow(struct session *s)
 {
     bool open = true;
     while (s->qemu.running && open) {
-        struct pollfd wait[2] = {{.fd = s->qemu.from, .events = POLLIN},
-                                 {.fd = s->attach != UINT32_MAX ? 0 : -1, .events = POLLIN}};
-        int ready = poll(wait, 2, 100);
+        bool input = s->attach != UINT32_MAX || s->options->key != NULL;
+        struct pollfd wait[3] = {{.fd = s->qemu.from, .events = POLLIN},
+                                 {.fd = input ? 0 : -1, .events = POLLIN},
+                                 {.fd = host_control_fd(&s->control), .events = POLLIN}};
+        int ready = poll(wait, 3, 100);
         if (ready > 0 && (wait[0].revents & (POLLIN | POLLHUP)) != 0) {
             open = read_channel(s);
         }
         if (ready > 0 && (wait[1].revents & POLLIN) != 0) {
             forward_input(s);
+        }
+        if (ready > 0 && (wait[2].revents & (POLLIN | POLLHUP)) != 0 &&
+            host_control_read(&s->control)) {
+            send_frame(s, ABI_FRAME_COMMAND, UINT16_MAX, s->control.line);
         }
         start_ready(s);
         watch_time(s);
@@ -320,6 +344,7 @@ static void clean_up(struct session *s)
         fclose(s->trace);
     }
     host_log_free(&s->events);
+    host_control_close(&s->control);
     host_observed_fini(&s->seen);
 }
 
@@ -355,12 +380,15 @@ bool host_run(const struct host_scenario *scenario, const struct host_run_option
     s->channel.context = &s->seen;
     s->channel.frame = host_observed_frame;
     s->start_s = now_s();
+    s->control = (struct host_control){.listener = -1, .client = -1};
     bool fine = options.trace_path == NULL ||
                 ((s->trace = fopen(options.trace_path, "wb")) != NULL &&
                  host_trace_begin(s->trace, scenario, "hv"));
     if (!fine) {
         snprintf(error, HOST_ERROR_SIZE, "%s: %s", options.trace_path, strerror(errno));
     }
+    fine = fine && (options.control_path == NULL ||
+                    host_control_open(&s->control, options.control_path, error));
     fine = fine && prepare(s, error) && launch(s, error);
     if (fine) {
         follow(s);

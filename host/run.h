@@ -17,12 +17,15 @@ struct host_run_options {
     double timeout_s;       /* 0: 600 */
     bool stream;            /* guests' consoles to standard output, each line with its VM's name */
     const char *attach;     /* VM that gets standard input; or NULL */
+    const char *control_path; /* Unix socket for `cede ctl`; NULL: none */
     const char *log_path;   /* event log (abi/log.h); NULL: none */
     const char *trace_path; /* raw trace records, for `cede trace`; NULL: none */
     volatile int *interrupted; /* set by a signal handler: 1 stop cleanly, 2 at once; or NULL */
     void *context;
     /* Called about twice a second with what is known; may be NULL. */
     void (*live)(void *context, const struct host_observed *seen);
+    /* A byte of standard input; the command line to send, or NULL. Instead of `attach`. */
+    const char *(*key)(void *context, char c);
 };
 
 /*
