@@ -118,6 +118,7 @@ static void set_up_lists(struct cede *core)
         core->pcpu[n].root = NONE;
         core->pcpu[n].next = NONE;
         core->pcpu[n].timers = NONE;
+        core->pcpu[n].asked_for = NONE;
     }
 }
 

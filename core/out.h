@@ -1,13 +1,16 @@
 /*
  * out.h - writing effects. Only `count` and the items up to it are ever written.
  *
- * The most that one event can return (CEDE_EFFECTS_MAX is 24): an event of a pCPU about itself
- * gives at most HOOK_BLOCKING or a yield's KICK (1), PUBLISH and a KICK for whom it puts away (2),
- * VM_TIMER for it (1), KICKs from limbo and eviction (CEDE_MOVES_MAX each: 8), timers that leave an
- * offline pCPU (CEDE_MOVES_MAX: 4), VM_TIMER for those throttled while picking
- * (CEDE_THROTTLES_MAX: 3), HOOK_UNBLOCKING, PUBLISH, TIMER_PLACE, RUN for whom it takes (4) and a
- * KICK to itself (1): 24. The host's events give one KICK, or for a refill CEDE_REFILLS_MAX KICKs
- * and a VM_TIMER.
+ * The most that one event can return (CEDE_EFFECTS_MAX is 24). An event of a pCPU about itself:
+ *   1  HOOK_BLOCKING, or a yield's KICK
+ *   3  PUBLISH, KICK (where it waits now) and VM_TIMER for the vCPU that is put away;
+ *      or TIMER_UNPLACE and HOOK_UNBLOCKING for one that is stopped
+ *   4  evictions and timers moved: CEDE_MOVES_MAX together, one each
+ *   3  VM_TIMER for those throttled while picking: CEDE_THROTTLES_MAX
+ *   5  KICK by the pulls: one for each try of the pick (CEDE_THROTTLES_MAX + 1), one before a poll
+ *   2  KICK by cede_place_spread() after the pick
+ *   4  HOOK_UNBLOCKING, PUBLISH, TIMER_PLACE, RUN; or IDLE and a KICK to itself
+ * Together 22. The host's events give one KICK, or for caps CEDE_REFILLS_MAX KICKs and a VM_TIMER.
  */
 #ifndef CORE_OUT_H
 #define CORE_OUT_H

@@ -12,6 +12,7 @@
 
 #define CORE_THREADS_MAX 8u /* threads of a core that are looked at */
 #define LIMBO_LOOKS_MAX 64u
+#define SPREAD_LOOKS_MAX 64u
 #define ROTATE_SLICES 2u /* a vCPU stays at least that long before it is rotated away */
 
 /*
@@ -259,6 +260,22 @@ void cede_place_remove(struct cede_turn *turn, uint32_t id)
     cede_sets_update(turn->core, id);
 }
 
+void cede_place_spread(struct cede_turn *turn, uint32_t pcpu)
+{
+    const struct cede *core = turn->core;
+    uint32_t id = cede_tree_first(core, core->pcpu[pcpu].root);
+
+    for (uint32_t n = 0; id != NONE && n < SPREAD_LOOKS_MAX && core->idle.summary != 0; n++) {
+        uint32_t at = core->vcpu[id].movable ? find(core, id, &core->idle, NULL, pcpu) : NONE;
+        if (at != NONE) {
+            turn->core->pcpu[at].asked_for = id;
+            cede_place_kick(turn, at, id, CEDE_REASON_IDLE_PULL);
+            return;
+        }
+        id = cede_tree_next(core, id);
+    }
+}
+
 void cede_place_limbo(struct cede_turn *turn, uint32_t pcpu)
 {
     struct cede *core = turn->core;
@@ -353,6 +370,9 @@ uint32_t cede_place_pull(struct cede_turn *turn, uint32_t pcpu)
     cede_record(core, turn->now_ns, turn->pcpu, CEDE_TRACE_MIGRATE, CEDE_REASON_IDLE_PULL, pcpu,
                 id, NONE, before);
     enter_queue(turn, pcpu, id);
+    if (core->idle.summary != 0 && core->pcpu[before].movable_count != 0) {
+        cede_place_spread(turn, before); /* it may have come for another one */
+    }
     return id;
 }
 

@@ -37,6 +37,13 @@ void cede_place_on(struct cede_turn *turn, uint32_t pcpu, uint32_t id, enum cede
 /* Asks a pCPU for an event of its own, unless it was asked already. */
 void cede_place_kick(struct cede_turn *turn, uint32_t pcpu, uint32_t id, enum cede_reason reason);
 
+/*
+ * Two vCPUs may wait for one pCPU that was idle, the second because it may run nowhere else. If one
+ * that still waits could run on an idle pCPU, that one is asked to pull: at most one effect.
+ * O(pCPU words * waiting vCPUs, 64 at most), and only while some pCPU idles.
+ */
+void cede_place_spread(struct cede_turn *turn, uint32_t pcpu);
+
 /* Lets vCPUs out of limbo that `pcpu` may run; at most CEDE_MOVES_MAX an event. */
 void cede_place_limbo(struct cede_turn *turn, uint32_t pcpu);
 

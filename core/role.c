@@ -151,6 +151,7 @@ void cede_act_pcpu_add(struct cede_turn *turn, const struct cede_event *event)
     owner->next = NONE;
     owner->current = NONE;
     owner->timers = NONE;
+    owner->asked_for = NONE;
     owner->role = (uint8_t)event->pcpu_add.role;
     owner->role_vm = event->pcpu_add.role_vm.value;
     owner->core = event->pcpu_add.core;

@@ -155,6 +155,7 @@ struct cede_pcpu {
     bool evict;   /* role changed: its queue may hold vCPUs that may not run here */
     uint32_t role_vm;
     uint32_t rotor;
+    uint32_t asked_for; /* idle: the waiting vCPU that it was asked to pull; or NONE */
     uint64_t until_ns; /* as told in the last RUN or POLL */
 
     uint32_t core, llc, socket;

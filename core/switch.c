@@ -296,39 +296,71 @@ static bool take(struct cede_turn *turn, uint32_t id, enum cede_reason reason)
     return true;
 }
 
+/* This pCPU was asked to pull a vCPU, and took another: whoever else idles should be asked. */
+static void pass_on(struct cede_turn *turn)
+{
+    struct cede *core = turn->core;
+    uint32_t id = here(turn)->asked_for;
+
+    here(turn)->asked_for = NONE;
+    if (id != NONE && core->idle.summary != 0 && core->vcpu[id].waiting &&
+        core->vcpu[id].pcpu != turn->pcpu) {
+        cede_place_spread(turn, core->vcpu[id].pcpu);
+    }
+}
+
+/* The next to try: the hint, the fairest, or somebody from elsewhere. */
+static uint32_t candidate(struct cede_turn *turn, enum cede_reason *reason)
+{
+    uint32_t id = cede_runqueue_hint(turn->core, turn->pcpu);
+
+    here(turn)->next = NONE; /* a hint is for one pick */
+    if (id != NONE) {
+        *reason = CEDE_REASON_YIELD_HINT;
+        return id;
+    }
+    id = cede_runqueue_best(turn->core, turn->pcpu);
+    if (id == NONE) {
+        *reason = CEDE_REASON_IDLE_PULL;
+        id = cede_place_pull(turn, turn->pcpu);
+    }
+    return id;
+}
+
 /* Bounded by CEDE_MOVES_MAX and CEDE_THROTTLES_MAX: beyond them, it kicks itself and goes on. */
-void cede_switch_next(struct cede_turn *turn, enum cede_reason reason)
+static void pick(struct cede_turn *turn, enum cede_reason reason)
 {
     struct cede *core = turn->core;
 
-    if (core->limbo != NONE) {
+    while (turn->moves < CEDE_MOVES_MAX && turn->throttles < CEDE_THROTTLES_MAX) {
+        enum cede_reason why = reason;
+        uint32_t id = candidate(turn, &why);
+        if (id == NONE) {
+            go_idle(turn, false);
+            return;
+        }
+        if (take(turn, id, why)) {
+            if (core->idle.summary != 0 && here(turn)->movable_count != 0) {
+                cede_place_spread(turn, turn->pcpu);
+            }
+            return;
+        }
+    }
+    go_idle(turn, true);
+}
+
+void cede_switch_next(struct cede_turn *turn, enum cede_reason reason)
+{
+    if (turn->core->limbo != NONE) {
         cede_place_limbo(turn, turn->pcpu);
     }
     if (here(turn)->evict) {
         cede_role_evict(turn, turn->pcpu);
     }
-    while (turn->moves < CEDE_MOVES_MAX && turn->throttles < CEDE_THROTTLES_MAX) {
-        enum cede_reason why = reason;
-        uint32_t id = cede_runqueue_hint(core, turn->pcpu);
-        if (id != NONE) {
-            why = CEDE_REASON_YIELD_HINT;
-        } else {
-            id = cede_runqueue_best(core, turn->pcpu);
-        }
-        if (id == NONE) {
-            id = cede_place_pull(turn, turn->pcpu);
-            why = CEDE_REASON_IDLE_PULL;
-        }
-        if (id == NONE) {
-            go_idle(turn, false);
-            return;
-        }
-        here(turn)->next = NONE; /* a hint is for one pick */
-        if (take(turn, id, why)) {
-            return;
-        }
+    pick(turn, reason);
+    if (here(turn)->asked_for != NONE) {
+        pass_on(turn);
     }
-    go_idle(turn, true);
 }
 
 enum cede_status cede_decode_resched(const struct cede *core, const struct cede_event *event)

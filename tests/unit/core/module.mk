@@ -37,3 +37,11 @@ TEST_NEEDS += $(FUZZ_CORE) $(FUZZ_CORE_LLVM).stamp
 .PHONY: mutants
 mutants: ## seeded faults in the core, and which test catches each
 	@tests/mutants/run
+
+# Properties: tests/prop/core_model.c, a naive model beside the core.
+PROP_CORE := $(B)/tests/prop-core
+$(PROP_CORE): $(B)/asan/tests/prop/core_model.o $(B)/asan/libcede.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_asan) -no-pie -o $@ $^
+
+TEST_PROGRAMS += $(PROP_CORE)
