@@ -2,12 +2,12 @@
  * tables.c - see tables.h. Owns a list of runs, (row, side, seed), that its threads take in order.
  *
  * Verdict of a row, r the published ratio after/before and s the simulated one:
- *   same       s within 25 % of r, or r inside the interval of s; and, if the published change is
- *              2 % or more, a simulated change of the same sign, at least a quarter as large
- *   direction  the same sign, another size
- *   wrong      else
- * Published changes under 2 % are noise: they have no sign, and `same` needs s within 2 % of 1 or r
- * inside the interval.
+ *   same       s is within 25 % of r, or r inside the interval of s; and, since that alone would
+ *              pass a small effect that isn't there at all, s shows at least a quarter of it
+ *   direction  the same sign and another size; or within 25 % of r without the quarter
+ *   wrong      else: the other sign, or far from r without any
+ * Published changes under 2 % are noise, and `same` then needs r inside the interval or s within
+ * 2 % of 1. A simulated change under 2 % the other way isn't held to be a sign.
  */
 #include "cli/tables.h"
 
@@ -226,11 +226,13 @@ static enum tables_verdict judge(double published, const struct tables_mean *rat
     if (fabs(change) < NOISE) {
         return inside || fabs(simulated) < NOISE ? TABLES_SAME : TABLES_WRONG;
     }
-    if (change * simulated <= 0) {
+    bool opposed = change * simulated < 0 && fabs(simulated) >= NOISE;
+    bool near = inside || fabs(ratio->mean / published - 1) <= 0.25;
+    bool seen = change * simulated > 0 && fabs(simulated) >= fabs(change) / 4;
+    if (opposed || (!near && change * simulated <= 0)) {
         return TABLES_WRONG;
     }
-    bool near = fabs(ratio->mean / published - 1) <= 0.25 && fabs(simulated) >= fabs(change) / 4;
-    return inside || near ? TABLES_SAME : TABLES_DIRECTION;
+    return near && seen ? TABLES_SAME : TABLES_DIRECTION;
 }
 
 static void conclude(const struct tables_request *request, const struct tables_row *row,

@@ -22,7 +22,7 @@ bool guest_request(struct guest *g, struct guest_cpu *c, struct guest_task *t,
 {
     enum { ASK, QUEUE, DONE };
     if (op->kind == GUEST_OP_DOORBELL) {
-        if (t->phase == ASK) {
+        if (t->phase == ASK && op->b == 0) {
             t->phase = QUEUE;
             return doorbell(step);
         }

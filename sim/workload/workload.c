@@ -108,6 +108,12 @@ static void outside(struct guest *g, uint64_t cookie, uint64_t now_ns)
         sim_guest_done(g->vm, 0);
         return;
     }
+    if (cookie == WORKLOAD_COOKIE_ACK) {
+        uint64_t start_ns = state->client_free_ns > now_ns ? state->client_free_ns : now_ns;
+        state->client_free_ns = start_ns + sim_random_around(&g->random, state->client_ns, 256);
+        sim_guest_at(g->vm, state->client_free_ns + state->wire_ns, WORKLOAD_COOKIE_PACKET);
+        return;
+    }
     guest_packet(g, state->net_cpu, state->net_sem);
     if (cookie == WORKLOAD_COOKIE_ARRIVAL) {
         sim_guest_at(g->vm, now_ns + sim_random_exponential(&g->random, state->gap_ns) + 1,

@@ -69,11 +69,14 @@ struct workload_state {
     /* netserver, redis */
     uint32_t net_sem, net_cpu;
     uint64_t gap_ns; /* open loop: mean time between packets */
+    uint64_t client_ns, wire_ns; /* one sender: what a packet takes it, and its way */
+    uint64_t client_free_ns;     /* when it has made all those asked for */
 };
 
 #define WORKLOAD_COOKIE_END 1u
 #define WORKLOAD_COOKIE_PACKET 2u
 #define WORKLOAD_COOKIE_ARRIVAL 3u
+#define WORKLOAD_COOKIE_ACK 4u
 
 struct workload_build {
     struct guest *g;
