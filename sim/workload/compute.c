@@ -70,9 +70,9 @@ static void kernbench(struct workload_build *b)
         .units = (uint32_t)workload_number(w, "units", 400, 1, 1000000),
         .user_ns = workload_number(w, "user_us", 4000, 1, 100000000) * 1000,
         .kernel_ns = workload_number(w, "kernel_us", 1000, 1, 100000000) * 1000,
-        .hold_ns = workload_number(w, "hold_ns", 500, 1, 1000000),
+        .hold_ns = workload_number(w, "hold_ns", 2000, 1, 1000000),
         .pieces = (uint32_t)workload_number(w, "pieces", 20, 1, 10000),
-        .sections = (uint32_t)workload_number(w, "sections", 5, 1, 1000),
+        .sections = (uint32_t)workload_number(w, "sections", 6, 1, 1000),
     };
     uint32_t jobs = (uint32_t)workload_number(w, "jobs", b->threads, 0, 100000);
     jobs = jobs == 0 || jobs > costs.units ? costs.units : jobs; /* 0: make -j without a limit */
