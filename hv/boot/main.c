@@ -7,6 +7,7 @@
 #include "hv/boot/smp.h"
 #include "hv/irq/apic.h"
 #include "hv/irq/idt.h"
+#include "hv/irq/tick.h"
 #include "hv/lib/string.h"
 #include "hv/log.h"
 #include "hv/mm/map.h"
@@ -37,6 +38,7 @@ void hv_main(uint32_t magic, uint32_t address)
     hv_shell_init(hv_boot_info.module.start,
                   hv_boot_info.module.end - hv_boot_info.module.start);
     __atomic_store_n(&ready, 1, __ATOMIC_RELEASE);
+    hv_tick_start();
     hv_pcpu_main();
 }
 

@@ -12,6 +12,7 @@
 
 #include "hv/arch/x86/cpu.h"
 #include "hv/irq/apic.h"
+#include "hv/irq/tick.h"
 #include "hv/log.h"
 #include "hv/pcpu.h"
 
@@ -120,5 +121,8 @@ void hv_trap(struct trap_frame *frame)
     }
     if (frame->vector != HV_VECTOR_SPURIOUS) {
         hv_apic_end();
+    }
+    if (frame->vector == HV_VECTOR_TICK) {
+        hv_tick_pass_on();
     }
 }
