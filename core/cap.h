@@ -15,6 +15,11 @@
 
 #define CEDE_CAP_GRANT_NS 1000000
 
+static inline bool cede_cap_none(const struct cede *core, uint32_t id)
+{
+    return core->vm[core->vcpu[id].vm].quota_ns == 0;
+}
+
 /* The running vCPU used span_ns up to now. O(1). */
 void cede_cap_charge(struct cede *core, uint32_t id, uint64_t span_ns, uint64_t now_ns);
 

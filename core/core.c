@@ -143,21 +143,6 @@ enum cede_status cede_init(void *memory, size_t size, const struct cede_config *
     return CEDE_OK;
 }
 
-bool cede_turn_pcpu_exists(const struct cede *core, struct cede_pcpu_id id)
-{
-    return id.value < core->config.pcpu_count && core->pcpu[id.value].exists;
-}
-
-bool cede_turn_vm_exists(const struct cede *core, struct cede_vm_id id)
-{
-    return id.value < core->config.vm_count && core->vm[id.value].exists;
-}
-
-bool cede_turn_vcpu_exists(const struct cede *core, struct cede_vcpu_id id)
-{
-    return id.value < core->config.vcpu_count && core->vcpu[id.value].exists;
-}
-
 enum cede_status cede_turn_current(const struct cede *core, const struct cede_event *event,
                                    const struct cede_ran *ran, uint8_t mode)
 {
@@ -184,12 +169,6 @@ enum cede_status cede_turn_target(const struct cede *core, const struct cede_eve
                                                                                       : CEDE_BAD_ID;
 }
 
-/* Events of the host that name a pCPU or VM, and no sender. */
-static uint32_t sender_of(const struct cede *core, const struct cede_event *event)
-{
-    return cede_turn_pcpu_exists(core, event->pcpu) ? event->pcpu.value : NONE;
-}
-
 enum cede_status cede_handle(struct cede *core, const struct cede_event *event,
                              struct cede_effects *effects)
 {
@@ -210,7 +189,11 @@ enum cede_status cede_handle(struct cede *core, const struct cede_event *event,
     }
     core->now_ns = event->now_ns;
     turn = (struct cede_turn){.core = core, .out = effects, .now_ns = event->now_ns,
-                              .pcpu = sender_of(core, event), .before = NONE};
+                              .own = NULL, .pcpu = NONE, .before = NONE};
+    if (cede_turn_pcpu_exists(core, event->pcpu)) { /* not yet, if it is being added */
+        turn.pcpu = event->pcpu.value;
+        turn.own = &core->pcpu[turn.pcpu];
+    }
     handler[event->kind].act(&turn, event);
 #ifdef CEDE_CHECK_EACH_EVENT
     const char *fault = cede_check_all(core);

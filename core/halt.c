@@ -17,7 +17,7 @@
 
 static struct cede_pcpu *here(const struct cede_turn *turn)
 {
-    return &turn->core->pcpu[turn->pcpu];
+    return turn->own;
 }
 
 static void grow(const struct cede *core, struct cede_vcpu *vcpu, uint64_t max_ns)

@@ -407,10 +407,13 @@ uint32_t cede_place_better(struct cede_turn *turn, uint32_t pcpu, uint32_t id, b
 {
     struct cede *core = turn->core;
     struct cede_vcpu *vcpu = &core->vcpu[id];
-    uint32_t at = find_near(core, id, &core->idle, pcpu);
+    uint32_t at = NONE;
     uint64_t stay_ns;
 
-    if (at == NONE) {
+    if (core->idle.summary != 0) {
+        at = find_near(core, id, &core->idle, pcpu);
+    }
+    if (at == NONE && core->polling.summary != 0) {
         at = find_near(core, id, &core->polling, pcpu);
     }
     if (at != NONE || !slice_over || !vcpu->movable) {

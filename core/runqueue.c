@@ -59,16 +59,42 @@ static uint64_t shift_of(int64_t lag, uint64_t weight)
     return (uint64_t)((lag * (INT64_C(1) << LAG_SHIFT)) / (int64_t)weight);
 }
 
+#define MARK_IDLE 1u
+#define MARK_POLLING 2u
+#define MARK_SINGLE 4u
+#define MARK_LOADED 8u
+
+/* Most changes of a queue change none of the four: only those that do touch the sets. */
 void cede_runqueue_mark(struct cede *core, uint32_t pcpu)
 {
-    const struct cede_pcpu *queue = &core->pcpu[pcpu];
-    bool usable = queue->exists && queue->role != CEDE_ROLE_OFFLINE;
-    bool none = queue->waiting_count == 0;
+    static const uint8_t of_activity[] = {
+        [CEDE_ACTIVITY_IDLE] = MARK_IDLE,
+        [CEDE_ACTIVITY_RUN] = MARK_SINGLE,
+        [CEDE_ACTIVITY_POLL] = MARK_POLLING,
+    };
+    struct cede_pcpu *queue = &core->pcpu[pcpu];
+    uint32_t marks = queue->movable_count != 0 ? MARK_LOADED : 0, changed;
 
-    cede_pset_put(&core->idle, pcpu, usable && none && queue->activity == CEDE_ACTIVITY_IDLE);
-    cede_pset_put(&core->polling, pcpu, usable && none && queue->activity == CEDE_ACTIVITY_POLL);
-    cede_pset_put(&core->single, pcpu, usable && none && queue->activity == CEDE_ACTIVITY_RUN);
-    cede_pset_put(&core->loaded, pcpu, queue->movable_count != 0);
+    if (queue->waiting_count == 0 && queue->exists && queue->role != CEDE_ROLE_OFFLINE) {
+        marks |= of_activity[queue->activity];
+    }
+    changed = marks ^ queue->marks;
+    if (changed == 0) {
+        return;
+    }
+    queue->marks = (uint8_t)marks;
+    if ((changed & MARK_IDLE) != 0) {
+        cede_pset_put(&core->idle, pcpu, (marks & MARK_IDLE) != 0);
+    }
+    if ((changed & MARK_POLLING) != 0) {
+        cede_pset_put(&core->polling, pcpu, (marks & MARK_POLLING) != 0);
+    }
+    if ((changed & MARK_SINGLE) != 0) {
+        cede_pset_put(&core->single, pcpu, (marks & MARK_SINGLE) != 0);
+    }
+    if ((changed & MARK_LOADED) != 0) {
+        cede_pset_put(&core->loaded, pcpu, (marks & MARK_LOADED) != 0);
+    }
 }
 
 void cede_runqueue_charge(struct cede *core, uint32_t pcpu, uint64_t now_ns)
@@ -202,11 +228,6 @@ uint32_t cede_runqueue_hint(const struct cede *core, uint32_t pcpu)
     return cede_before(queue->vtime + ahead, vcpu->vruntime) ? NONE : queue->next;
 }
 
-bool cede_runqueue_slice_over(const struct cede *core, uint32_t id)
-{
-    return !cede_before(core->vcpu[id].vruntime, core->vcpu[id].deadline);
-}
-
 uint64_t cede_runqueue_slice_left_ns(const struct cede *core, uint32_t id)
 {
     const struct cede_vcpu *vcpu = &core->vcpu[id];
@@ -224,13 +245,6 @@ void cede_runqueue_set_slice(struct cede *core, uint32_t id, uint64_t left_ns)
     struct cede_vcpu *vcpu = &core->vcpu[id];
 
     vcpu->deadline = vcpu->vruntime + virtual_of(left_ns, vcpu->weight);
-}
-
-bool cede_runqueue_eligible(const struct cede *core, uint32_t id)
-{
-    const struct cede_vcpu *vcpu = &core->vcpu[id];
-
-    return !cede_before(core->pcpu[vcpu->pcpu].vtime, vcpu->vruntime);
 }
 
 void cede_runqueue_exchange(struct cede *core, uint32_t running, uint32_t target)

@@ -12,6 +12,7 @@
 #define CORE_RUNQUEUE_H
 
 #include "state.h"
+#include "tree.h"
 
 /* Charges the running vCPU (its vruntime, its grant) and the queue up to now. O(1). */
 void cede_runqueue_charge(struct cede *core, uint32_t pcpu, uint64_t now_ns);
@@ -39,14 +40,23 @@ uint32_t cede_runqueue_best(struct cede *core, uint32_t pcpu);
 uint32_t cede_runqueue_hint(const struct cede *core, uint32_t pcpu);
 
 /* Has the running vCPU used up its slice; how much of it is left, in ns of real time. O(1). */
-bool cede_runqueue_slice_over(const struct cede *core, uint32_t id);
+static inline bool cede_runqueue_slice_over(const struct cede *core, uint32_t id)
+{
+    return !cede_before(core->vcpu[id].vruntime, core->vcpu[id].deadline);
+}
+
 uint64_t cede_runqueue_slice_left_ns(const struct cede *core, uint32_t id);
 
 /* Sets what is left of a joined, not waiting vCPU's slice. O(1). */
 void cede_runqueue_set_slice(struct cede *core, uint32_t id, uint64_t left_ns);
 
 /* Is the vCPU owed service, or even. */
-bool cede_runqueue_eligible(const struct cede *core, uint32_t id);
+static inline bool cede_runqueue_eligible(const struct cede *core, uint32_t id)
+{
+    const struct cede_vcpu *vcpu = &core->vcpu[id];
+
+    return !cede_before(core->pcpu[vcpu->pcpu].vtime, vcpu->vruntime);
+}
 
 /*
  * The running vCPU and a waiting sibling (of any queue) take each other's place: vruntime,

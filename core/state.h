@@ -149,6 +149,7 @@ struct cede_pcpu {
     uint8_t activity; /* enum cede_activity */
     uint8_t role;
     uint8_t preempt_reason; /* enum cede_reason, with `preempt` */
+    uint8_t marks; /* which of idle, polling, single, loaded it is in (runqueue.c) */
     bool exists;
     bool kicked;  /* asked for an event of its own, which hasn't come */
     bool preempt; /* a waiting vCPU should get it before the slice ends */

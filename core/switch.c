@@ -23,7 +23,7 @@
 
 static struct cede_pcpu *here(const struct cede_turn *turn)
 {
-    return &turn->core->pcpu[turn->pcpu];
+    return turn->own;
 }
 
 void cede_switch_begin(struct cede_turn *turn, const struct cede_ran *ran, uint8_t mode)
@@ -36,18 +36,24 @@ void cede_switch_begin(struct cede_turn *turn, const struct cede_ran *ran, uint8
     here(turn)->kicked = false;
 }
 
+/* Between two vCPUs the pCPU is idle for no time: its marks follow when it is settled. */
 static void set_activity(struct cede_turn *turn, enum cede_activity activity, uint32_t id)
 {
-    cede_account_pcpu(turn->core, turn->pcpu, turn->now_ns);
+    if (here(turn)->since_ns != turn->now_ns) {
+        cede_account_pcpu(turn->core, turn->pcpu, turn->now_ns);
+    }
     here(turn)->activity = (uint8_t)activity;
     here(turn)->current = id;
-    cede_runqueue_mark(turn->core, turn->pcpu);
+    if (activity != CEDE_ACTIVITY_IDLE) {
+        cede_runqueue_mark(turn->core, turn->pcpu);
+    }
 }
 
 /* The slice's end in real time; none if nobody waits for it to end. */
 static uint64_t until_ns(const struct cede_turn *turn, uint32_t id)
 {
-    uint64_t left_ns = cede_cap_left_ns(turn->core, id);
+    uint64_t left_ns = cede_cap_none(turn->core, id) ? CEDE_NEVER_NS
+                                                     : cede_cap_left_ns(turn->core, id);
     uint64_t slice_ns = CEDE_NEVER_NS;
 
     if (here(turn)->waiting_count != 0) {
@@ -116,7 +122,9 @@ void cede_switch_leave(struct cede_turn *turn, enum cede_vcpu_state state)
 
     if (here(turn)->activity == CEDE_ACTIVITY_RUN) {
         cede_runqueue_leave(core, id);
-        cede_cap_return(core, id);
+        if (!cede_cap_none(core, id)) {
+            cede_cap_return(core, id);
+        }
     }
     cede_account_enter(core, id, state, turn->now_ns);
     set_activity(turn, CEDE_ACTIVITY_IDLE, NONE);
@@ -130,7 +138,9 @@ void cede_switch_lost(struct cede_turn *turn, uint32_t id, enum cede_reason reas
     struct cede *core = turn->core;
     struct cede_vcpu *vcpu = &core->vcpu[id];
 
-    cede_cap_return(core, id);
+    if (!cede_cap_none(core, id)) {
+        cede_cap_return(core, id);
+    }
     cede_account_enter(core, id, CEDE_STATE_RUNNABLE, turn->now_ns);
     set_activity(turn, CEDE_ACTIVITY_IDLE, NONE);
     turn->before = id;
@@ -227,7 +237,7 @@ bool cede_switch_due(struct cede_turn *turn)
     if (here(turn)->evict) {
         cede_role_evict(turn, turn->pcpu);
     }
-    if (!cede_cap_grant(turn, id)) {
+    if (!cede_cap_none(core, id) && !cede_cap_grant(turn, id)) {
         cede_switch_lost(turn, id, CEDE_REASON_THROTTLED);
         cede_runqueue_leave(core, id);
         cede_cap_throttle(turn, id);
@@ -264,6 +274,7 @@ void cede_switch_poll(struct cede_turn *turn, uint32_t id, uint64_t until)
 
 static void go_idle(struct cede_turn *turn, bool again)
 {
+    cede_runqueue_mark(turn->core, turn->pcpu);
     cede_out(turn->out, CEDE_EFFECT_IDLE, turn->pcpu, NONE, CEDE_REASON_NONE);
     cede_record(turn->core, turn->now_ns, turn->pcpu, CEDE_TRACE_IDLE, CEDE_REASON_NONE,
                 turn->pcpu, NONE, turn->before, 0);
@@ -286,7 +297,7 @@ static bool take(struct cede_turn *turn, uint32_t id, enum cede_reason reason)
         cede_place(turn, id, CEDE_REASON_ROLE);
         return false;
     }
-    if (!cede_cap_grant(turn, id)) {
+    if (!cede_cap_none(core, id) && !cede_cap_grant(turn, id)) {
         turn->throttles++;
         cede_runqueue_leave(core, id);
         cede_cap_throttle(turn, id);

@@ -13,7 +13,8 @@ struct cede_turn {
     struct cede *core;
     struct cede_effects *out;
     uint64_t now_ns;
-    uint32_t pcpu; /* the sender's, or NONE: the host's management */
+    struct cede_pcpu *own; /* the sender's pCPU; NULL: the host's management */
+    uint32_t pcpu;         /* its number, or NONE */
     uint32_t before; /* the sender's vCPU that lost the pCPU in this turn, or NONE */
     uint32_t moves; /* vCPUs, timers moved for bookkeeping so far: bounded, see out.h */
     uint32_t throttles;
@@ -27,9 +28,21 @@ struct cede_handler {
 };
 
 /* What decoders share. A pCPU, VM or vCPU that exists; the sender's current vCPU. O(1). */
-bool cede_turn_pcpu_exists(const struct cede *core, struct cede_pcpu_id id);
-bool cede_turn_vm_exists(const struct cede *core, struct cede_vm_id id);
-bool cede_turn_vcpu_exists(const struct cede *core, struct cede_vcpu_id id);
+static inline bool cede_turn_pcpu_exists(const struct cede *core, struct cede_pcpu_id id)
+{
+    return id.value < core->config.pcpu_count && core->pcpu[id.value].exists;
+}
+
+static inline bool cede_turn_vm_exists(const struct cede *core, struct cede_vm_id id)
+{
+    return id.value < core->config.vm_count && core->vm[id.value].exists;
+}
+
+static inline bool cede_turn_vcpu_exists(const struct cede *core, struct cede_vcpu_id id)
+{
+    return id.value < core->config.vcpu_count && core->vcpu[id.value].exists;
+}
+
 /* CEDE_OK if the event's vCPU runs on the event's pCPU and the facts about it fit. */
 enum cede_status cede_turn_current(const struct cede *core, const struct cede_event *event,
                                    const struct cede_ran *ran, uint8_t mode);

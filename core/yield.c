@@ -23,7 +23,7 @@
 
 static struct cede_pcpu *here(const struct cede_turn *turn)
 {
-    return &turn->core->pcpu[turn->pcpu];
+    return turn->own;
 }
 
 void cede_yield_forget(struct cede *core, uint32_t id)
