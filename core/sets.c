@@ -76,37 +76,32 @@ uint8_t cede_sets_wanted(const struct cede_vcpu *vcpu)
     return vcpu->spinning ? CEDE_SET_KERNEL_SPIN : CEDE_SET_KERNEL;
 }
 
-static void put(struct cede *core, const struct cede_vcpu *vcpu, uint8_t set, bool member)
-{
-    struct cede_chunk *chunk = chunk_of(core, vcpu->vm, vcpu->index);
-    struct cede_vm *vm = &core->vm[vcpu->vm];
-    uint64_t bit = UINT64_C(1) << (vcpu->index & 63u);
-    uint64_t up = UINT64_C(1) << (vcpu->index / 64u);
-
-    if (set == CEDE_SET_NONE) {
-        return;
-    }
-    if (member) {
-        chunk->word[set] |= bit;
-        vm->set_summary[set] |= up;
-        vm->set_count[set]++;
-    } else {
-        chunk->word[set] &= ~bit;
-        vm->set_summary[set] &= chunk->word[set] != 0 ? UINT64_MAX : ~up;
-        vm->set_count[set]--;
-    }
-}
-
 void cede_sets_update(struct cede *core, uint32_t id)
 {
     struct cede_vcpu *vcpu = &core->vcpu[id];
-    uint8_t set = cede_sets_wanted(vcpu);
+    uint8_t set = cede_sets_wanted(vcpu), old = vcpu->set;
+    struct cede_vm *vm;
+    struct cede_chunk *chunk;
+    uint64_t bit, up;
 
-    if (set != vcpu->set) {
-        put(core, vcpu, vcpu->set, false);
-        put(core, vcpu, set, true);
-        vcpu->set = set;
+    if (set == old) {
+        return;
     }
+    vm = &core->vm[vcpu->vm];
+    chunk = chunk_of(core, vcpu->vm, vcpu->index);
+    bit = UINT64_C(1) << (vcpu->index & 63u);
+    up = UINT64_C(1) << (vcpu->index / 64u);
+    if (old != CEDE_SET_NONE) {
+        chunk->word[old] &= ~bit;
+        vm->set_summary[old] &= chunk->word[old] != 0 ? UINT64_MAX : ~up;
+        vm->set_count[old]--;
+    }
+    if (set != CEDE_SET_NONE) {
+        chunk->word[set] |= bit;
+        vm->set_summary[set] |= up;
+        vm->set_count[set]++;
+    }
+    vcpu->set = set;
 }
 
 uint32_t cede_sets_next(const struct cede *core, uint32_t vm, enum cede_set set, uint32_t after)

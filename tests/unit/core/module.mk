@@ -1,7 +1,7 @@
 # Unit tests of the core: one program per file here, all on bench.c, under the sanitizers.
 
 CORE_TEST_DIR := tests/unit/core
-CORE_TEST_NAMES := fair halt host misuse storm yield
+CORE_TEST_NAMES := fair halt host limits misuse storm yield
 
 CORE_TEST_PROGRAMS := $(CORE_TEST_NAMES:%=$(B)/tests/core-%)
 
