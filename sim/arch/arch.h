@@ -60,6 +60,10 @@ struct sim_arch {
     uint32_t hook_ns;       /* the about-to-wait hook, or undoing it */
     uint32_t flush_ns;      /* a TLB flush at entry */
 
+    /* How many times slower than the workloads' standard costs say; 0 or 1: not at all. */
+    uint16_t user_scale;
+    uint16_t kernel_scale;
+
     /* What sharing costs. */
     uint32_t refill_near_ns; /* extra time to fetch a working set again from the shared cache */
     uint32_t refill_far_ns;  /* ... from memory or another socket */

@@ -17,6 +17,12 @@ uint32_t sim_account_speed_q16(const struct sim_machine *m, const struct sim_pcp
     return busy == 2 ? m->arch->smt_q16 : m->arch->smt_q16 * 2 / busy;
 }
 
+uint64_t sim_account_scale(const struct sim_machine *m, const struct sim_vcpu *v)
+{
+    uint16_t scale = v->step.user ? m->arch->user_scale : m->arch->kernel_scale;
+    return scale > 1 ? scale : 1;
+}
+
 static uint64_t least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
@@ -31,13 +37,14 @@ static void charge_run(struct sim_machine *m, struct sim_vcpu *v, uint64_t span_
     const struct sim_pcpu *p = &m->pcpu[v->pcpu];
     uint64_t refill_ns = least(v->refill_ns, span_ns / SIM_REFILL_PART);
     uint64_t rest_ns = span_ns - refill_ns;
+    uint64_t scale = sim_account_scale(m, v);
     uint64_t useful_ns = rest_ns * sim_account_speed_q16(m, p) >> 16;
     if (m->now_ns >= v->piece_end_ns) {
-        useful_ns = least(v->step.ns, rest_ns); /* rounding may not leave a nanosecond over */
+        useful_ns = least(v->step.ns * scale, rest_ns); /* rounding may not leave one over */
     }
-    useful_ns = least(useful_ns, v->step.ns);
+    useful_ns = least(useful_ns, v->step.ns * scale);
     v->refill_ns -= refill_ns;
-    v->step.ns -= useful_ns;
+    v->step.ns -= m->now_ns >= v->piece_end_ns ? v->step.ns : useful_ns / scale;
     uint64_t *lost_ns = v->result.lost_ns;
     lost_ns[SIM_LOST_REFILL] += refill_ns;
     lost_ns[SIM_LOST_SHARING] += rest_ns - useful_ns;

@@ -227,6 +227,9 @@ struct cede_ran sim_account_take_ran(struct sim_machine *m, struct sim_vcpu *v);
 /* The vCPU got or lost a pCPU: siblings that spin may be waiting for it. O(VM's spinners). */
 void sim_account_blame(struct sim_machine *m, struct sim_vm *vm);
 
+/* How many ns the current step's ns take on this machine at full speed. */
+uint64_t sim_account_scale(const struct sim_machine *m, const struct sim_vcpu *v);
+
 /* Guest execution speed on that pCPU now, 65536: full. */
 uint32_t sim_account_speed_q16(const struct sim_machine *m, const struct sim_pcpu *p);
 

@@ -84,7 +84,7 @@ static void set_boundary(struct sim_machine *m, struct sim_pcpu *p, uint64_t end
 static void begin_run(struct sim_machine *m, struct sim_pcpu *p, struct sim_vcpu *v)
 {
     uint32_t speed_q16 = sim_account_speed_q16(m, p);
-    uint64_t work_ns = v->step.ns;
+    uint64_t work_ns = v->step.ns * sim_account_scale(m, v);
     uint64_t take_ns = speed_q16 == 65536 ? work_ns : (work_ns << 16) / speed_q16 + 1;
     /* While the caches refill, only a part of the time is work. */
     uint64_t most_ns = take_ns / (SIM_REFILL_PART - 1);
