@@ -18,6 +18,7 @@ TEST_NEEDS    :=  # files that the test scripts need built
 LINT          :=  # phony targets that `make lint` runs
 
 include $(sort $(wildcard */module.mk))
+include mk/install.mk
 
 .PHONY: all test lint clean help setup
 all: $(ALL)
