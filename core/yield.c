@@ -3,7 +3,7 @@
  *
  * A spin exit looks for a sibling that waits for a pCPU. The VM's sets (sets.h) are disjoint and
  * follow from the states, so the rules become a choice of sets, and the search is one lookup in
- * each: the cost doesn't depend on the number of vCPUs. docs/decisions/directed-yield.md.
+ * each: the cost doesn't depend on the number of vCPUs. docs/decisions/0004-directed-yield.md.
  */
 #include "yield.h"
 
