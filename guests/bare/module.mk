@@ -27,3 +27,12 @@ ALL         += $(BARE_IMAGES)
 
 TEST_SCRIPTS += guests/bare/test-bare
 TEST_NEEDS   += $(BARE_IMAGES)
+
+# Beside a Linux VM, on the hypervisor itself.
+$(B)/tests/guests/hostile: $(call objects,host,guests/bare/test_hostile.c \
+                             guests/workload/external.c guests/workload/common.c guests/workload/params.c)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -no-pie -pthread -o $@ $^ -ljansson
+
+TEST_PROGRAMS += $(B)/tests/guests/hostile
+TEST_NEEDS    += $(B)/cede $(B)/hv/cede-hv.bin $(GUESTS)/vmlinuz $(GUESTS)/initramfs.cpio
