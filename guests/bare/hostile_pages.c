@@ -87,7 +87,7 @@ static void say_damage(const struct access *access, uint64_t damage)
 
 static void make_exits(void)
 {
-    for (unsigned i = 0; i < 16; i++) {
+    for (unsigned i = 0; i < 2; i++) {
         cpu_id(1, 0);
         cpu_pause();
     }

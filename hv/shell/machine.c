@@ -342,7 +342,7 @@ static void sipi_now(struct hv_vcpu *target)
     start_vcpu(target);
 }
 
-void hv_shell_start(struct hv_vcpu *target, enum hv_start start, uint8_t vector)
+static void start_or_init(struct hv_vcpu *target, enum hv_start start, uint8_t vector)
 {
     if (start == HV_START_INIT) {
         if (target->index != 0) { /* the boot CPU's INIT would be a reset; Linux never sends one */
@@ -360,6 +360,15 @@ void hv_shell_start(struct hv_vcpu *target, enum hv_start start, uint8_t vector)
     if (target->online == 0 && is_off(target)) {
         sipi_now(target);
     }
+}
+
+/* Under the device lock: siblings and the boot CPU may want to start the same vCPU at once, and
+ * the core takes one start. */
+void hv_shell_start(struct hv_vcpu *target, enum hv_start start, uint8_t vector)
+{
+    hv_lock(&target->vm->lock);
+    start_or_init(target, start, vector);
+    hv_unlock(&target->vm->lock);
 }
 
 /* ---- housekeeping ---- */
@@ -396,19 +405,25 @@ static void resend_kicks(uint64_t now_ns)
     }
 }
 
+static void start_waiting(struct hv_vcpu *vcpu)
+{
+    if (vcpu->stop_wanted != 0) {
+        vcpu->stop_wanted = 0;
+        stop_vcpu(vcpu);
+    }
+    if (__atomic_load_n(&vcpu->start, __ATOMIC_SEQ_CST) == HV_START_SIPI && vcpu->online == 0 &&
+        is_off(vcpu)) {
+        sipi_now(vcpu);
+    }
+}
+
 static void start_waiting_vcpus(struct hv_vm *vm)
 {
+    hv_lock(&vm->lock);
     for (uint32_t i = 1; i < vm->vcpu_count; i++) {
-        struct hv_vcpu *vcpu = vm->vcpu[i];
-        if (vcpu->stop_wanted != 0) {
-            vcpu->stop_wanted = 0;
-            stop_vcpu(vcpu);
-        }
-        if (__atomic_load_n(&vcpu->start, __ATOMIC_SEQ_CST) == HV_START_SIPI &&
-            vcpu->online == 0 && is_off(vcpu)) {
-            sipi_now(vcpu);
-        }
+        start_waiting(vm->vcpu[i]);
     }
+    hv_unlock(&vm->lock);
 }
 
 static bool all_off(const struct hv_vm *vm)

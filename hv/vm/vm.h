@@ -64,10 +64,10 @@ struct hv_vcpu {
 
     uint32_t online;      /* core's lock: started in the core */
     uint32_t in_guest;    /* atomic: in guest mode at this instant */
-    uint32_t start;       /* atomic: enum hv_start wanted by a sibling */
+    uint32_t start;       /* device lock; read anywhere: enum hv_start wanted by a sibling */
     uint32_t start_vector; /* with it */
-    uint32_t stop_wanted;   /* atomic: had INIT while on; the boot CPU stops it */
-    uint32_t wait_for_sipi; /* core's lock: had INIT, is off */
+    uint32_t stop_wanted;   /* device lock: had INIT while on; the boot CPU stops it */
+    uint32_t wait_for_sipi; /* device lock: had INIT, is off */
     uint32_t flush_tlb;   /* atomic: before the next entry */
     uint64_t timer_ns;    /* core's lock: placed for that instant; CEDE_NEVER_NS: not placed */
     uint32_t timer_pcpu;  /* core's lock: where */
