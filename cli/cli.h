@@ -14,6 +14,7 @@
 int cmd_compare(int count, char **argument);
 int cmd_ctl(int count, char **argument);
 int cmd_replay(int count, char **argument);
+int cmd_report(int count, char **argument);
 int cmd_run(int count, char **argument);
 int cmd_sim(int count, char **argument);
 int cmd_top(int count, char **argument);

@@ -18,6 +18,7 @@ static const struct command commands[] = {
     {"run", cmd_run, "run a scenario on the hypervisor, in QEMU"},
     {"ctl", cmd_ctl, "command a hypervisor that cede run --control started"},
     {"replay", cmd_replay, "give a recorded event log to the core: the same decisions?"},
+    {"report", cmd_report, "results as one HTML page"},
     {"sim", cmd_sim, "run a scenario in the simulator"},
     {"top", cmd_top, "run a scenario on the hypervisor, and watch it"},
     {"trace", cmd_trace, "read a trace: text, Perfetto, why"},

@@ -1,7 +1,7 @@
 # The command's library: scenarios to manifests and bundles, the channel, outcomes.
 
-HOST_SRC := host/bundle.c host/channel.c host/control.c host/log.c host/names.c host/node.c host/observe.c host/outcome.c \
-            host/qemu.c host/run.c host/scenario.c host/statistics.c host/trace.c \
+HOST_SRC := host/bundle.c host/channel.c host/control.c host/html.c host/log.c host/names.c host/node.c host/observe.c host/outcome.c \
+            host/qemu.c host/report.c host/report_timeline.c host/run.c host/scenario.c host/statistics.c host/trace.c \
             host/trace_perfetto.c host/trace_why.c host/value.c
 
 HOST_SCENARIO_TEST := $(B)/tests/host/scenario_test
