@@ -64,7 +64,8 @@ static int add_results(FILE *file, const char *path)
         fprintf(stderr, "cede report: %s:%d:%d: %s\n", path, where.line, where.column, where.text);
         return CLI_BAD_INPUT;
     }
-    if (!host_report_results(file, path, json, error)) {
+    const char *slash = strrchr(path, '/');
+    if (!host_report_results(file, slash != NULL ? slash + 1 : path, json, error)) {
         fprintf(stderr, "cede report: %s\n", error);
         status = CLI_BAD_INPUT;
     }

@@ -48,6 +48,12 @@ check $? "the same simulation twice: the same bytes"
         --quiet --json "$folder/three.json" >>"$folder/out" 2>&1 &&
     cmp "$folder/one.json" "$folder/three.json" >>"$folder/out" 2>&1
 check $? "a comparison by one thread and by three: the same bytes"
+"$cede" sim scenarios/demo.yaml --duration 100ms --quiet --trace "$folder/t.trc" >"$folder/out" 2>&1 &&
+    "$cede" report "$folder/a.json" "$folder/one.json" --trace "$folder/t.trc" -o "$folder/r.html" \
+        >>"$folder/out" 2>&1 && [ "$(grep -c '<svg' "$folder/r.html")" -ge 6 ] &&
+    ! grep -qiE '<script|https?://' "$folder/r.html" && grep -q '</html>' "$folder/r.html"
+check $? "a report of runs, a comparison and a trace is one page, with nothing from elsewhere"
+refuses 'expected JSON of cede run' report tests/cli/other.json -o "$folder/r.html"
 "$cede" compare scenarios/demo.yaml --set duration=100ms --policies cede,cede --runs 4 --quiet \
     >"$folder/out" 2>&1 && [ "$(grep -c 'no difference shown' "$folder/out")" -eq 2 ]
 check $? "a policy compared with itself: no difference shown"
