@@ -31,6 +31,13 @@ setup: ## install what is missing, through apt-get
 
 lint: $(LINT) ## the gates: symbols, data, includes, headers, stack, layering, documents
 
+demo: setup ## the main job: two Debian VMs under off and under cede, what changed
+	@$(MAKE) --no-print-directory demo-run
+
+.PHONY: demo demo-run
+demo-run: $(B)/cede $(HV_BIN) guest-image
+	@tools/demo
+
 test: setup ## all tests; the last line is `N passed, N failed`
 	@$(MAKE) --no-print-directory test-run
 

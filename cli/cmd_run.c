@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "host/qemu.h"
 #include "host/run.h"
 
 #define SET_MAX 64u
@@ -18,7 +19,7 @@ static const char *const help =
     "  --policy NAME     off, kvm-2017, kvm-2019, kvm-mainline, cede\n"
     "  --set PATH=VALUE  change the scenario: vms.web.policy.yield=off, vms.count=2\n"
     "  --pcpus N         another number of pCPUs than the scenario's\n"
-    "  --accel NAME      tcg (standard), tcg-single, kvm\n"
+    "  --accel NAME      tcg (standard), tcg-single, virtual (time counted in instructions), kvm\n"
     "  --timeout S       give up after so many seconds (600)\n"
     "  --attach VM       standard input goes to that VM's console\n"
     "  --control SOCKET  listen there for `cede ctl`\n"
@@ -117,9 +118,8 @@ static int parse(struct request *request, int count, char **argument)
         }
     }
     const char *accel = request->run.accel;
-    if (accel != NULL && strcmp(accel, "tcg") != 0 && strcmp(accel, "tcg-single") != 0 &&
-        strcmp(accel, "kvm") != 0) {
-        fprintf(stderr, "cede run: --accel %s: expected tcg, tcg-single or kvm\n", accel);
+    if (accel != NULL && !host_accel_known(accel)) {
+        fprintf(stderr, "cede run: --accel %s: expected one of " HOST_ACCEL_NAMES "\n", accel);
         return -1 - CLI_BAD_INPUT;
     }
     if (optind + 1 != count) {

@@ -76,8 +76,12 @@ static void compose(struct arguments *list, const struct host_qemu_options *opti
     add(list, "-machine", "q35");
     add(list, "-cpu", kvm ? "host" : "EPYC");
     add(list, "-accel",
-        kvm ? "kvm" : strcmp(options->accel, "tcg-single") == 0 ? "tcg,thread=single"
-                                                                 : "tcg,thread=multi");
+        kvm                                       ? "kvm"
+        : strcmp(options->accel, "tcg") == 0 ? "tcg,thread=multi"
+                                                  : "tcg,thread=single");
+    if (strcmp(options->accel, "virtual") == 0) {
+        add(list, "-icount", "shift=2,sleep=off"); /* each instruction takes 4 ns */
+    }
     add(list, "-smp", list->smp);
     add(list, "-m", list->memory);
     add(list, "-display", "none");
@@ -90,6 +94,12 @@ static void compose(struct arguments *list, const struct host_qemu_options *opti
     add(list, "-serial", "chardev:channel");
     add(list, "-kernel", options->hypervisor);
     add(list, "-initrd", options->bundle);
+}
+
+bool host_accel_known(const char *name)
+{
+    return strcmp(name, "tcg") == 0 || strcmp(name, "tcg-single") == 0 ||
+           strcmp(name, "virtual") == 0 || strcmp(name, "kvm") == 0;
 }
 
 static void become_qemu(const struct arguments *list, int in, int out, const char *errors)

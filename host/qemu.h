@@ -26,10 +26,18 @@ struct host_qemu_options {
     const char *bundle;
     const char *log;    /* file for the first serial port */
     const char *errors; /* file for what QEMU itself says */
-    const char *accel;  /* "tcg", "tcg-single", "kvm" */
+    const char *accel;  /* one of HOST_ACCEL_NAMES */
     uint32_t pcpu_count;
     uint64_t memory_bytes;
 };
+
+/*
+ * tcg: emulated, a thread a pCPU. tcg-single: pCPUs take turns in one thread. virtual: the same, and
+ * time is counted in instructions (QEMU 10 or later), so that what else the machine does doesn't
+ * show in the figures. kvm: where nested AMD-V exists.
+ */
+#define HOST_ACCEL_NAMES "tcg, tcg-single, virtual, kvm"
+bool host_accel_known(const char *name);
 
 /* False: error says why. */
 bool host_qemu_start(struct host_qemu *qemu, const struct host_qemu_options *options, char *error);

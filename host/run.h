@@ -10,7 +10,7 @@
 #include "host/scenario.h"
 
 struct host_run_options {
-    const char *accel;      /* "tcg", "tcg-single", "kvm"; NULL: tcg */
+    const char *accel;      /* one of HOST_ACCEL_NAMES; NULL: tcg */
     const char *qemu;       /* NULL: host_qemu_find() */
     const char *hypervisor; /* NULL: this build's */
     const char *kernel, *initrd; /* defaults for VMs that name none; NULL: this build's */
