@@ -243,7 +243,8 @@ void cede_place(struct cede_turn *turn, uint32_t id, enum cede_reason reason)
         cede_sets_update(turn->core, id);
         return;
     }
-    cede_record(turn->core, turn->now_ns, turn->pcpu, CEDE_TRACE_WAKE, reason, pcpu, id, NONE, 0);
+    cede_record(turn->core, turn->now_ns, turn->pcpu, CEDE_TRACE_WAKE, reason, pcpu, id,
+                turn->own != NULL ? turn->own->current : NONE, 0);
     cede_place_on(turn, pcpu, id, reason);
 }
 

@@ -6,7 +6,7 @@
 
 #include "state.h"
 
-/* `ring`: the sender's pCPU, or NONE for the host's management (ring 0). `pcpu`: as in trace.def. */
+/* `ring`: the sender's pCPU, or NONE for the host's management (ring 0). `pcpu`: see trace.def. */
 static inline void cede_record(struct cede *core, uint64_t now_ns, uint32_t ring,
                                enum cede_trace_kind kind, uint32_t reason, uint32_t pcpu,
                                uint32_t vcpu, uint32_t other, uint64_t arg)

@@ -6,7 +6,8 @@
  * 1/1024 ns at the weight of one vCPU alone in a VM of weight 1024; all comparisons wrap.
  * vtime is the weighted average of the joined vCPUs' vruntimes: it advances with service, and moves
  * by the lag of those who join and leave. A VM's weight is divided over its joined vCPUs; each
- * takes its part anew when it joins and when it starts a new slice. docs/decisions/0003-fairness.md.
+ * takes its part anew when it joins and when it starts a new slice.
+ * Why so: docs/decisions/0003-fairness.md.
  */
 #ifndef CORE_RUNQUEUE_H
 #define CORE_RUNQUEUE_H

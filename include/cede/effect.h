@@ -16,7 +16,7 @@
  *   POST             pcpu vcpu            any time                falls back to NOTIFY by itself
  *   NOTIFY           pcpu vcpu            any time                an IPI that forces an exit
  *   PUBLISH          vcpu publish         before the lock is dropped; never for a paused VM
- *   HOOK_*           pcpu vcpu            before RUN, IDLE, POLL
+ *   HOOK_*           pcpu vcpu            before RUN, IDLE, POLL; undone when it runs, or stops
  *   TIMER_PLACE      pcpu vcpu deadline_ns  any time              replaces the vCPU's earlier one
  *   TIMER_UNPLACE    pcpu vcpu            any time
  *   VM_TIMER         vm deadline_ns       any time                VM_REFILL from any pCPU

@@ -152,7 +152,7 @@ static void poll_disabled(void)
     event = bench_event(CEDE_EVENT_HALT, 0, 0);
     event.halt.poll_disabled = 1;
     (void)bench_send(&event);
-    TAP(bench_state(0) == CEDE_STATE_BLOCKED, "a guest that switched host polling off isn't polled");
+    TAP(bench_state(0) == CEDE_STATE_BLOCKED, "no poll for a guest that switched it off");
 }
 
 static void early_hook(void)

@@ -109,7 +109,8 @@ static void caps(void)
 
     bench_build(2, 1, 40, CEDE_PRESET_CEDE, true);
     (void)bench_cap(0, 2 * MS, 10 * MS);
-    TAP(bench_run(300 * MS) && bench.fault == NULL, "more throttled vCPUs than one refill releases");
+    TAP(bench_run(300 * MS) && bench.fault == NULL,
+        "more throttled vCPUs than one refill releases");
 }
 
 static void timers_of_shared(void)

@@ -42,7 +42,8 @@ static void fill(struct cede_event *event)
 {
     uint64_t span_ns = event->pcpu.value < PCPUS ? event->now_ns - last_own_ns[event->pcpu.value]
                                                  : 0;
-    bool running = event->vcpu.value < VCPUS && bench_state(event->vcpu.value) == CEDE_STATE_RUNNING;
+    bool running = event->vcpu.value < VCPUS &&
+                   bench_state(event->vcpu.value) == CEDE_STATE_RUNNING;
 
     span_ns = running ? span_ns : 0;
     switch (event->kind) {
