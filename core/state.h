@@ -53,8 +53,9 @@ struct cede_vm {
     uint32_t active_count; /* vCPUs in queues or running: what the weight is divided by */
     uint32_t vcpu_count;
     uint32_t dedicated_count; /* pCPUs dedicated to it */
-    uint32_t last_boosted;    /* index; searches start after it */
-    uint32_t futile_count;    /* pulled spinners in a row that only spun on (yield.c) */
+    uint16_t last_boosted;    /* index; searches start after it */
+    bool exists;
+    bool refill_armed; /* a VM_TIMER is out */
     uint32_t policy[CEDE_POLICY_COUNT];
     /* The cap: what is left of this period's quota, after what running vCPUs hold in grants. */
     uint64_t quota_ns;
@@ -65,8 +66,6 @@ struct cede_vm {
     int64_t granted_ns;    /* sum of what its vCPUs hold */
     uint32_t cap_epoch;    /* grants of an earlier cap are void */
     uint32_t recheck;      /* index to look at next for running vCPUs without a grant; or NONE */
-    bool exists;
-    bool refill_armed; /* a VM_TIMER is out */
 };
 
 struct cede_vcpu {
@@ -80,8 +79,8 @@ struct cede_vcpu {
     uint32_t pcpu;         /* where it runs, polls or waits; else where it last was; or NONE */
     int64_t lag;           /* while in no queue: service owed to it, ns << 10 */
 
-    uint32_t vm;
-    uint32_t index;
+    uint16_t vm;
+    uint16_t index; /* within the VM */
     uint8_t state; /* enum cede_vcpu_state */
     uint8_t set;   /* enum cede_set or CEDE_SET_NONE */
     uint8_t mode;  /* enum cede_mode when it lost its pCPU */
@@ -98,7 +97,8 @@ struct cede_vcpu {
     bool hooked; /* HOOK_BLOCKING without HOOK_UNBLOCKING yet */
     bool poll_woken; /* something came in while it was polled for */
     bool published_preempted;
-    bool pulled_spinning; /* got its pCPU by a pull while it span, and hasn't been heard of since */
+    bool timer_armed;
+    bool timer_housekeeping; /* and placed on a pCPU of that role */
     uint8_t fruitless; /* spin exits in a row that skipped candidates in a spin exit */
 
     uint32_t last_pcpu; /* where it last ran */
@@ -108,7 +108,6 @@ struct cede_vcpu {
     uint32_t yielded_to; /* no-return: whom it waits for */
     uint32_t yielder;    /* no-return: who waits for it */
 
-    uint64_t ran_ns;   /* when it last got a pCPU */
     uint64_t since_ns; /* its class's time is accounted up to here */
     uint64_t wake_ns;  /* CEDE_NEVER_NS: not woken since it last had a pCPU */
     uint64_t halt_ns;
@@ -118,8 +117,6 @@ struct cede_vcpu {
     uint64_t timer_deadline_ns;
     uint64_t timer_period_ns;
     uint32_t timer_next, timer_previous; /* the list of that pCPU */
-    bool timer_armed;
-    bool timer_housekeeping;
     uint32_t grant_epoch;
     int64_t grant_ns; /* of its VM's quota, while running; negative: overrun */
 
@@ -129,6 +126,10 @@ struct cede_vcpu {
     struct cede_histogram wake_latency;
 };
 
+/*
+ * Their sizes are powers of two now (1024 and 256 bytes on 64-bit machines), so that an index becomes
+ * an address by one shift. Nothing depends on it but some instructions; `make bench-core` shows them.
+ */
 enum cede_activity {
     CEDE_ACTIVITY_IDLE,
     CEDE_ACTIVITY_RUN,

@@ -91,7 +91,6 @@ void cede_switch_run(struct cede_turn *turn, uint32_t id, enum cede_reason reaso
     vcpu->spinning = false;
     vcpu->interrupt_pending = false;
     vcpu->run_count++;
-    vcpu->ran_ns = turn->now_ns;
     cede_yield_forget(core, id);
     cede_sets_update(core, id);
     if (vcpu->wake_ns != CEDE_NEVER_NS) {

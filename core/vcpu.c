@@ -75,8 +75,8 @@ void cede_act_vcpu_add(struct cede_turn *turn, const struct cede_event *event)
     vcpu->timer_pcpu = NONE;
     vcpu->timer_next = NONE;
     vcpu->timer_previous = NONE;
-    vcpu->vm = event->vm.value;
-    vcpu->index = event->vcpu_add.index;
+    vcpu->vm = (uint16_t)event->vm.value;
+    vcpu->index = (uint16_t)event->vcpu_add.index;
     vcpu->exists = true;
     vcpu->state = CEDE_STATE_OFFLINE;
     vcpu->set = CEDE_SET_NONE;
