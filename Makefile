@@ -34,8 +34,9 @@ lint: $(LINT) ## the gates: symbols, data, includes, headers, stack, layering, d
 demo: setup ## the main job: two Debian VMs under off and under cede, what changed
 	@$(MAKE) --no-print-directory demo-run
 
-.PHONY: demo demo-run
-demo-run: $(B)/cede $(HV_BIN) guest-image
+.PHONY: demo demo-needs demo-run
+demo-needs: $(B)/cede $(HV_BIN) guest-image
+demo-run: demo-needs
 	@tools/demo
 
 test: setup ## all tests; the last line is `N passed, N failed`

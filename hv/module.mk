@@ -20,3 +20,10 @@ $(HV_ELF): hv/hv.lds $(call objects,hv,$(HV_SRC)) $(B)/hv/core_hash.o $(B)/relea
 # QEMU's Multiboot loader wants a flat file with the addresses in the header
 $(HV_BIN): $(HV_ELF)
 	$(Q)objcopy -O binary $< $@
+
+TEST_SCRIPTS += tests/guest/run-boot
+TEST_NEEDS   += $(HV_BIN)
+
+.PHONY: soak
+soak: demo-needs ## SOAK_RUNS (20) runs of the demo's load on two emulated pCPUs
+	@tools/soak
