@@ -127,8 +127,8 @@ struct cede_vcpu {
 };
 
 /*
- * Their sizes are powers of two now (1024 and 256 bytes on 64-bit machines), so that an index becomes
- * an address by one shift. Nothing depends on it but some instructions; `make bench-core` shows them.
+ * Their sizes are powers of two now (1024 and 256 bytes on 64-bit machines): an index becomes an
+ * address by one shift. Nothing depends on it but some instructions (`make bench-core`).
  */
 enum cede_activity {
     CEDE_ACTIVITY_IDLE,

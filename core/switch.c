@@ -129,6 +129,10 @@ void cede_switch_leave(struct cede_turn *turn, enum cede_vcpu_state state)
     set_activity(turn, CEDE_ACTIVITY_IDLE, NONE);
     turn->before = id;
     cede_sets_update(core, id);
+    if (state == CEDE_STATE_PAUSED) { /* a stop is recorded where it is completed */
+        cede_record(core, turn->now_ns, turn->pcpu, CEDE_TRACE_STATE, CEDE_REASON_PAUSED,
+                    turn->pcpu, id, NONE, state);
+    }
 }
 
 /* What every loss of a pCPU while runnable has in common. */
