@@ -436,9 +436,23 @@ static bool all_off(const struct hv_vm *vm)
     return true;
 }
 
+/* What the emulator did that no CPU does, and what was survived of it. */
+static void log_oddities(void)
+{
+    uint64_t after_vmrun = 0, vectorless = 0, resent = 0;
+    for (uint32_t i = 0; i < hv_pcpu_count; i++) {
+        after_vmrun += hv_pcpu(i)->after_vmrun_interrupts;
+        vectorless += hv_pcpu(i)->vectorless_interrupts;
+        resent += hv_pcpu(i)->kicks_resent;
+    }
+    hv_log("cede: survived %lu interrupts right after VMRUN, %lu without a vector; %lu kicks "
+           "sent again", after_vmrun, vectorless, resent);
+}
+
 static void end_machine(void)
 {
     bool failed = false;
+    log_oddities();
     for (uint32_t i = 0; i < hv_vm_count; i++) {
         failed = failed || hv_vms[i]->state == HV_VM_KILLED;
     }
