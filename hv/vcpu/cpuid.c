@@ -86,6 +86,9 @@ static struct cpu_id look_up(const struct hv_vcpu *vcpu, uint32_t leaf, uint32_t
         return id;
     case 1:
         return leaf_1(vcpu);
+    case 6: /* the APIC timer runs in every sleep (ARAT): else Linux wants a PIT beside it */
+        id.eax = BIT(2);
+        return id;
     case 7:
         if (subleaf == 0) {
             id.ebx = cpu_cpuid(7, 0).ebx & LEAF_7_EBX;

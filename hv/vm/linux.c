@@ -4,12 +4,15 @@
  * 3 GiB, identity page tables, a flat GDT. The kernel and initrd are the user's and trusted no more
  * than a guest: every size is checked.
  */
+#include "hv/lib/format.h"
 #include "hv/lib/string.h"
+#include "hv/time/clock.h"
 #include "hv/arch/x86/svm/svm.h"
 #include "hv/vm/vm.h"
 
 #define ZERO_PAGE 0x7000u
 #define CMDLINE 0x20000u
+#define CMDLINE_SIZE 1024u
 #define PAGE_TABLES 0x9000u /* PML4, PDPT, 4 PDs */
 #define GDT 0x8000u
 #define STACK 0x7ff0u
@@ -81,6 +84,23 @@ static void write_zero_page(struct hv_vm *vm, const uint8_t *kernel, uint64_t in
     add_e820(zero_page, 0x100000, vm->memory_size, 1);
 }
 
+/*
+ * The command line, and for a VM that isn't shown KVM's clock the TSC's frequency: Linux would
+ * measure it against PIT or PM timer and mistrust a port read of more than 50,000 cycles, which an
+ * emulated exit takes; without a frequency it doesn't boot.
+ */
+static void write_cmdline(struct hv_vm *vm)
+{
+    const unsigned clock_feature = 3;
+    const char *cmdline = vm->config->cmdline;
+    if (hv_vm_shows(vm, clock_feature)) {
+        hv_format((char *)vm->memory + CMDLINE, CMDLINE_SIZE, "%s", cmdline);
+    } else {
+        hv_format((char *)vm->memory + CMDLINE, CMDLINE_SIZE, "%s tsc_early_khz=%lu", cmdline,
+                  hv_tsc_khz());
+    }
+}
+
 static const char *check_kernel(const uint8_t *kernel, uint64_t size)
 {
     if (size < 0x1000 || kernel[0x1fe] != 0x55 || kernel[0x1ff] != 0xaa ||
@@ -120,7 +140,7 @@ const char *hv_linux_load(struct hv_vm *vm, const uint8_t *kernel, uint64_t kern
     if (initrd_size > 0) {
         memcpy(vm->memory + initrd_at, initrd, initrd_size);
     }
-    memcpy(vm->memory + CMDLINE, vm->config->cmdline, sizeof(vm->config->cmdline));
+    write_cmdline(vm);
     write_page_tables(vm->memory);
     write_gdt(vm->memory);
     write_zero_page(vm, kernel, initrd_size > 0 ? initrd_at : 0, initrd_size);
