@@ -25,7 +25,7 @@ $(foreach g,$(BARE_GUESTS),$(eval $(call bare_rule,$(g))))
 BARE_IMAGES := $(addprefix $(GUESTS)/bare/,$(BARE_GUESTS))
 ALL         += $(BARE_IMAGES)
 
-TEST_SCRIPTS += guests/bare/test-bare
+TEST_SCRIPTS += guests/bare/test-bare guests/bare/test-on-cede
 TEST_NEEDS   += $(BARE_IMAGES)
 
 # Beside a Linux VM, on the hypervisor itself.

@@ -3,7 +3,7 @@
  *
  * Each run is one row of a table: several hostile VMs beside one that computes with a checksum. It
  * must finish with the right result, each hostile one must end as its row says: by itself (its own
- * checks held), or stopped with a reason. Seeds: SEED=n.
+ * checks held), or stopped with a reason. SEED=n, ACCEL=name (see `cede run --help`).
  * Where a hostile VM runs for ever, the Linux VM's share of its time is held to half a fair one: a
  * bound that noise doesn't reach and a guest that takes what isn't its own does.
  */
@@ -169,6 +169,8 @@ static json_t *run_once(const struct run_row *run, unsigned duration_s)
     external_argument(&command, "%s", scenario);
     external_argument(&command, "--json");
     external_argument(&command, "%s", json);
+    external_argument(&command, "--accel");
+    external_argument(&command, "%s", getenv("ACCEL") != NULL ? getenv("ACCEL") : "tcg-single");
     external_argument(&command, "--timeout");
     external_argument(&command, "400");
     remove(json);
