@@ -14,5 +14,5 @@ $(CEDE): $$(call objects,host,$$(CLI_SRC) $$(HOST_SRC) $$(SIM_SRC)) $(B)/release
 tables: $(CEDE) ## the published tables beside what the simulator gets; build/tables.json
 	$(CEDE) tables --json $(B)/tables.json
 
-TEST_SCRIPTS += tests/cli/command.sh tests/conform/replay.sh
+TEST_SCRIPTS += tests/cli/command.sh tests/cli/tables.sh tests/conform/replay.sh
 TEST_NEEDS   += $(CEDE) $(B)/hv/cede-hv.bin $(B)/guests/vmlinuz $(B)/guests/initramfs.cpio
