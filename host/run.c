@@ -235,7 +235,7 @@ static const char *emulator_fault(const struct session *s)
     char line[512];
     FILE *file = fopen(s->log, "r");
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        after_vmrun = after_vmrun || strstr(line, "right after VMRUN") != NULL;
+        after_vmrun = after_vmrun || strstr(line, "(right after VMRUN") != NULL;
     }
     if (file != NULL) {
         fclose(file);
