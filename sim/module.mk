@@ -4,7 +4,7 @@ SIM_ENGINE := sim/engine/account.c sim/engine/build.c sim/engine/guest_calls.c \
               sim/engine/manifest.c sim/engine/pcpu.c sim/engine/queue.c sim/engine/random.c \
               sim/engine/replay.c sim/engine/result.c sim/engine/run.c sim/engine/step.c \
               sim/arch/arch.c sim/arch/arm.c sim/arch/emulator.c sim/arch/other.c sim/arch/x86.c \
-              sim/oracle/oracle.c sim/shell/effect.c sim/shell/event.c sim/shell/interrupt.c \
+              sim/oracle/fairness.c sim/oracle/oracle.c sim/shell/effect.c sim/shell/event.c sim/shell/interrupt.c \
               sim/shell/panic.c sim/shell/start.c
 SIM_SRC := $(SIM_ENGINE)
 -include sim/guest/module.mk sim/workload/module.mk

@@ -144,6 +144,8 @@ struct sim_vm {
     struct sim_metric *metric;      /* SIM_METRIC_MAX; final once stopping */
     struct sim_vm_result *baseline; /* at the end of the warm-up, or NULL */
     double *interval;               /* rows of SIM_METRIC_MAX */
+    uint64_t fair_got_ns, fair_want_ns, fair_last_ns, fair_due_ns; /* oracle/fairness.c */
+    bool fair_wants;
     double *previous; /* COUNT metrics at the last interval's end */
 };
 
@@ -200,6 +202,7 @@ struct sim_machine {
     uint64_t steps, core_events;
     uint64_t interval_ns;
     uint32_t interval_count, interval_size;
+    uint64_t fair_since_ns;
     uint32_t commands_done;
     bool stop;
     bool fault_done;
@@ -329,6 +332,7 @@ bool sim_result_collect(struct sim_machine *m);
 
 /* oracle/ */
 void sim_oracle_check(struct sim_machine *m);
+void sim_oracle_fairness(struct sim_machine *m);
 void sim_oracle_final(struct sim_machine *m);
 void sim_oracle_violation(struct sim_machine *m, const char *oracle, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -8,6 +8,7 @@
  *                        without a pCPU for GRACE_NS that may run on it
  *   starved              a runnable vCPU has waited longer than STARVED_ROUNDS full rounds of its
  *                        pCPUs' load at the longest slice, and than STARVED_NS
+ *   fairness             of VMs that all want more, one got less than its due (fairness.c)
  *   cap                  a VM used more than its quota in every period together, by more than one
  *                        slice a pCPU
  *   ipi                  each IPI sent was taken, merged with one before it, or is still pending
@@ -228,6 +229,9 @@ void sim_oracle_check(struct sim_machine *m)
         check_time(m, v, &stats);
         check_interrupts(m, v, &stats);
         check_waiting(m, v, &stats, idle);
+    }
+    if (!m->stop) {
+        sim_oracle_fairness(m);
     }
     for (uint32_t i = 0; i < m->vm_count && !m->stop; i++) {
         check_cap(m, &m->vm[i]);
