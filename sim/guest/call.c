@@ -89,7 +89,6 @@ bool guest_shootdown(struct guest *g, struct guest_cpu *c, struct guest_task *t,
             guest_op_done(t);
             return false;
         }
-        c->call_since_ns = g->now_ns;
         t->phase = call(g, c, everybody ? NULL : g->mm[t->mm].cpus, tables, everybody) ? SEND
                                                                                      : WAIT;
         return false;
@@ -111,7 +110,6 @@ bool guest_shootdown(struct guest *g, struct guest_cpu *c, struct guest_task *t,
         break;
     }
     if (c->answers == 0) {
-        g->call_wait_ns += g->now_ns - c->call_since_ns;
         guest_op_done(t);
         return false;
     }

@@ -91,6 +91,7 @@ struct guest_cpu {
     bool look;       /* idle: other queues may have something */
     bool polling;    /* idle, spinning before it halts */
     bool poll_done;  /* and did so in vain */
+    bool poll_told;  /* the host knows that it needn't poll for this CPU */
     bool spin_broken; /* its last SPIN was interrupted, not ended */
     bool spinning;    /* the step handed out last is a SPIN */
     uint64_t spin_left_ns;
@@ -110,7 +111,6 @@ struct guest_cpu {
     uint64_t *awaited;  /* CPUs whose answers this one waits for */
     uint64_t *send;     /* targets of the IPI being sent */
     uint32_t answers;   /* missing ones */
-    uint64_t call_since_ns;
     uint32_t last_late; /* blame: last seen without a pCPU */
     bool call_pending;
 
@@ -217,7 +217,6 @@ struct guest {
     uint32_t program_count;
     uint64_t disk_free_ns; /* when the modelled disk has served all requests */
     uint64_t count[GUEST_COUNTS];
-    uint64_t call_wait_ns; /* sum over all senders */
     struct cede_histogram latency;
     uint64_t done_ns;
     const struct guest_load *load;
@@ -287,7 +286,7 @@ bool guest_task_step(struct guest *g, struct guest_cpu *c, struct sim_step *step
 void guest_op_done(struct guest_task *t);
 
 /* Whether the CPU should run another task; kernel code looks where it may sleep. */
-bool guest_should_yield(const struct guest *g, const struct guest_cpu *c);
+bool guest_should_yield(const struct guest_cpu *c);
 
 /* ---- spinlock.c, sleeplock.c, call.c, device.c: operations. True: *step is to be executed ---- */
 

@@ -190,6 +190,12 @@ bool guest_idle_step(struct guest *g, struct guest_cpu *c, struct sim_step *step
     }
     c->polling = false;
     guest_clock_idle(g, c);
+    if (g->kernel.poll_ns > 0 && !c->poll_told &&
+        (g->config.features & GUEST_FEATURE_POLL_CONTROL) != 0) {
+        c->poll_told = true;
+        *step = (struct sim_step){.kind = SIM_STEP_POLL_CONTROL, .irq_off = 1, .poll_off = 1};
+        return true;
+    }
     *step = (struct sim_step){.kind = SIM_STEP_HALT};
     return true;
 }

@@ -13,9 +13,8 @@ void guest_op_done(struct guest_task *t)
     t->phase = 0;
 }
 
-bool guest_should_yield(const struct guest *g, const struct guest_cpu *c)
+bool guest_should_yield(const struct guest_cpu *c)
 {
-    (void)g;
     return c->need_resched && c->queue.count > 0;
 }
 
@@ -289,7 +288,7 @@ bool guest_task_step(struct guest *g, struct guest_cpu *c, struct sim_step *step
         return true;
     }
     const struct guest_op *op = &t->program[t->pc];
-    if (op->kind == GUEST_OP_USER && guest_should_yield(g, c)) {
+    if (op->kind == GUEST_OP_USER && guest_should_yield(c)) {
         guest_preempt(g, c);
         return false;
     }

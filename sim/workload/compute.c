@@ -41,8 +41,7 @@ struct build_costs {
  * One compiler run: exec, then pieces of computation with page faults between them, then exit. A
  * piece takes the page allocator's spinlock and, now and then, a directory's or the mapping tree's.
  */
-static void unit(struct workload_program *p, const struct build_costs *costs, uint32_t units_sem,
-                 uint32_t take)
+static void unit(struct workload_program *p, const struct build_costs *costs, uint32_t take)
 {
     uint64_t kernel_ns = costs->kernel_ns / costs->pieces;
     uint32_t piece = p->count;
@@ -59,7 +58,6 @@ static void unit(struct workload_program *p, const struct build_costs *costs, ui
     workload_do(p, GUEST_OP_UNWRITE, costs->tree);
     workload_do(p, GUEST_OP_TALLY, 0);
     workload_do(p, GUEST_OP_JUMP, take);
-    (void)units_sem;
 }
 
 static void kernbench(struct workload_build *b)
@@ -87,7 +85,7 @@ static void kernbench(struct workload_build *b)
     workload_do(p, GUEST_OP_END, 0);
     p->op[spawn].a = p->count;
     uint32_t take = workload_op(p, GUEST_OP_TAKE, units_sem, 0, 0, 0);
-    unit(p, &costs, units_sem, take);
+    unit(p, &costs, take);
     p->op[take].b = workload_do(p, GUEST_OP_END, 0);
     b->state->metric = "build";
     b->state->unit = "s";
