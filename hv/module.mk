@@ -27,3 +27,14 @@ TEST_NEEDS   += $(HV_BIN)
 .PHONY: soak
 soak: demo-needs ## SOAK_RUNS (20) runs of the demo's load on two emulated pCPUs
 	@tools/soak
+
+# Tests of the parts that run on a workstation too, under the sanitizers
+HV_TESTS := $(B)/tests/hv-decode $(B)/tests/hv-manifest $(B)/tests/hv-lapic
+$(B)/tests/hv-decode: $(call objects,asan,tests/hv/decode_test.c hv/dev/decode.c)
+$(B)/tests/hv-manifest: $(call objects,asan,tests/hv/manifest_test.c abi/manifest_check.c)
+$(B)/tests/hv-lapic: $(call objects,asan,tests/hv/lapic_test.c hv/dev/lapic.c hv/dev/ioapic.c \
+    hv/vcpu/pv.c hv/vcpu/msr.c hv/vcpu/cpuid.c hv/vcpu/hypercall.c)
+$(HV_TESTS):
+	@mkdir -p $(@D)
+	$(Q)$(CC_asan) $(CFLAGS_asan) -no-pie -o $@ $^
+TEST_PROGRAMS += $(HV_TESTS)

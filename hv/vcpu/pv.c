@@ -178,12 +178,18 @@ bool hv_pv_write_msr(struct hv_vcpu *vcpu, uint32_t msr, uint64_t value)
     struct hv_vm *vm = vcpu->vm;
     switch (msr) {
     case 0x4b564d00:
+        if (!hv_vm_shows(vm, PV_CLOCK)) {
+            return false;
+        }
         write_wall_clock(vcpu, value);
-        return hv_vm_shows(vm, PV_CLOCK);
+        return true;
     case 0x4b564d01:
+        if (!hv_vm_shows(vm, PV_CLOCK)) {
+            return false;
+        }
         vcpu->pv.system_time_msr = value;
         write_clock(vcpu, value);
-        return hv_vm_shows(vm, PV_CLOCK);
+        return true;
     case 0x4b564d03:
         if (!hv_vm_shows(vm, PV_STEAL) || (value & 0x3e) != 0) {
             return false;
