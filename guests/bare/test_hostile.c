@@ -40,7 +40,8 @@ static const struct run_row runs[] = {
       {"kind=registers", 1, "done"},
       {"kind=pages", 1, "done"},
       {"kind=io", 1, "done"},
-      {"kind=hypercall", 1, "done"}}},
+      {"kind=hypercall", 1, "done"},
+      {"kind=registers seed=8", 1, "done"}}},
     {"devices, page tables, code, interrupts",
      2,
      0,
@@ -55,6 +56,8 @@ static const struct run_row runs[] = {
      0,
      0,
      {{"kind=triple", 1, "killed"},
+      {"kind=triple seed=3", 1, "killed"},
+      {"kind=triple seed=6", 1, "killed"},
       {"kind=mmio", 1, "killed"},
       {"kind=tables", 1, "killed"},
       {"kind=code", 1, "killed"}}},
@@ -68,16 +71,16 @@ static unsigned long seed(void)
     return text != NULL ? strtoul(text, NULL, 0) : 1;
 }
 
-/* "kind=msr moves=1" to "cede.kind=msr cede.moves=1 cede.seed=1" */
+/* "kind=mmio moves=1" to "cede.seed=1 cede.kind=mmio cede.moves=1" */
 static void write_words(FILE *file, const char *words)
 {
     char copy[128];
     snprintf(copy, sizeof copy, "%s", words);
     char *rest = copy;
+    fprintf(file, "cede.seed=%lu", seed()); /* first: a row may have a seed of its own */
     for (char *word; (word = strsep(&rest, " ")) != NULL;) {
-        fprintf(file, "cede.%s ", word);
+        fprintf(file, " cede.%s", word);
     }
-    fprintf(file, "cede.seed=%lu", seed());
 }
 
 static bool write_scenario(const char *path, const struct run_row *run, unsigned duration_s)

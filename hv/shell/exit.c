@@ -280,6 +280,27 @@ static void on_debug_register(struct hv_vcpu *vcpu)
     arch_skip(&vcpu->arch, 3 + rex);
 }
 
+/*
+ * A #GP that came while another exception was being delivered (collect() has put that one back):
+ * behind a contributory one or a page fault a double fault, behind a double fault the end. APM
+ * volume 2, 8.2.9; a guest without a usable IDT would else get its #GP again for ever.
+ */
+static void on_nested_general_protection(struct hv_vcpu *vcpu, int64_t error)
+{
+    uint64_t event = vcpu->arch.vmcb->event_inject;
+    uint8_t vector = (uint8_t)event;
+    bool is_exception = (event & EVENT_VALID) != 0 &&
+                        (event >> EVENT_TYPE_SHIFT & 7) == EVENT_EXCEPTION;
+    if (is_exception && vector == 8) {
+        hv_vm_end(vcpu->vm, HV_VM_KILLED, "triple fault of vCPU %u at rip %lx", vcpu->index,
+                  vcpu->arch.vmcb->rip);
+    } else if (is_exception && (vector == 0 || (vector >= 10 && vector <= 14))) {
+        arch_inject_exception(&vcpu->arch, 8, 0);
+    } else {
+        arch_inject_exception(&vcpu->arch, 13, error);
+    }
+}
+
 /* The guest's own #GP goes back to it; the emulator's is dropped. */
 static void on_general_protection(struct hv_vcpu *vcpu)
 {
@@ -288,26 +309,30 @@ static void on_general_protection(struct hv_vcpu *vcpu)
         hv_this_pcpu()->vectorless_interrupts++;
         return;
     }
-    arch_inject_exception(&vcpu->arch, 13, (int64_t)(error & 0xffff));
+    on_nested_general_protection(vcpu, (int64_t)(error & 0xffff));
 }
 
 /*
- * MOV to CR4 with a reserved bit: QEMU leaves the guest with code -1 where a CPU raises #GP. The
- * guest's state is as before the instruction, so the #GP can be given to it. 0f 22 /4, maybe a REX.
+ * MOV to CR0, CR3 or CR4 with reserved or contradicting bits: QEMU leaves the guest with code -1
+ * where a CPU raises #GP. The guest's state is as before the instruction, so the #GP can be given
+ * to it. 0f 22 /0, /3, /4, maybe behind a REX.
  */
-static bool is_cr4_write(struct hv_vcpu *vcpu)
+static bool is_control_write(struct hv_vcpu *vcpu)
 {
     uint8_t bytes[4] = {0};
     unsigned count = hv_walk_fetch(vcpu, bytes, sizeof(bytes));
     unsigned rex = (bytes[0] & 0xf0) == 0x40 ? 1 : 0;
+    unsigned reg = bytes[rex + 2] >> 3 & 7;
     return count >= 3 + rex && bytes[rex] == 0x0f && bytes[rex + 1] == 0x22 &&
-           (bytes[rex + 2] >> 3 & 7) == 4;
+           (reg == 0 || reg == 3 || reg == 4);
 }
 
+/* If a #GP given before didn't arrive, it isn't the instruction but the state that is refused. */
 static void on_invalid_state(struct hv_vcpu *vcpu)
 {
     const struct vmcb *vmcb = vcpu->arch.vmcb;
-    if (arch_cpl(&vcpu->arch) == 0 && is_cr4_write(vcpu)) {
+    bool first = (vmcb->event_inject & EVENT_VALID) == 0;
+    if (first && arch_cpl(&vcpu->arch) == 0 && is_control_write(vcpu)) {
         general_protection(vcpu);
         return;
     }

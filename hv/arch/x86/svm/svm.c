@@ -210,6 +210,9 @@ void arch_guest_abort(void)
 
 void arch_guest_run(struct arch_vcpu *arch)
 {
+    /* a guest's MOV to DR6 or DR7 with upper bits is #GP; QEMU lets it pass and then refuses VMRUN */
+    arch->vmcb->dr6 &= UINT32_MAX;
+    arch->vmcb->dr7 &= UINT32_MAX;
     arch->vmcb->tlb_control = arch->flush_tlb ? 1 : 0;
     arch->flush_tlb = false;
     arch->vmcb->clean = 0;
