@@ -208,11 +208,24 @@ void arch_guest_abort(void)
     __asm__ volatile("stgi" : : : "memory");
 }
 
+/*
+ * Where a CPU gives the guest #GP, for upper bits in DR6 and DR7 and for CR0.NW without CD, QEMU
+ * lets the MOV pass and refuses the next VMRUN; and a refused VMRUN leaves the host's own registers
+ * in the VMCB.
+ */
+static void make_acceptable(struct vmcb *vmcb)
+{
+    const uint64_t nw = UINT64_C(1) << 29, cd = UINT64_C(1) << 30;
+    vmcb->dr6 &= UINT32_MAX;
+    vmcb->dr7 &= UINT32_MAX;
+    if ((vmcb->cr0 & (nw | cd)) == nw) {
+        vmcb->cr0 &= ~nw;
+    }
+}
+
 void arch_guest_run(struct arch_vcpu *arch)
 {
-    /* a guest's MOV to DR6 or DR7 with upper bits is #GP; QEMU lets it pass and then refuses VMRUN */
-    arch->vmcb->dr6 &= UINT32_MAX;
-    arch->vmcb->dr7 &= UINT32_MAX;
+    make_acceptable(arch->vmcb);
     arch->vmcb->tlb_control = arch->flush_tlb ? 1 : 0;
     arch->flush_tlb = false;
     arch->vmcb->clean = 0;
