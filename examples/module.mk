@@ -1,0 +1,8 @@
+# The example port: on the core as it ships (freestanding, position-dependent).
+EMBED := $(B)/tests/embed
+
+$(EMBED): $(B)/host/examples/embed/embed.o $(B)/release/libcede.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_host) -no-pie -pthread -o $@ $^
+
+TEST_PROGRAMS += $(EMBED)
