@@ -14,16 +14,7 @@ lint-docs: $(B)/cede
 
 TEST_SCRIPTS += tests/lint/run
 TEST_NEEDS   += $(B)/release/libcede.a $(B)/cede
-<<<<<<< HEAD
-=======
-
-# The model of halt, wake, kick, preempt, yield and poll
-TEST_SCRIPTS += tests/spin/run
-.PHONY: spin
-spin: ## the SPIN model of wake-ups, and the variants that must fail
-	@tests/spin/run
 
 .PHONY: validity
 validity: demo-needs ## both worlds on the same scenarios; tens of minutes
 	@tests/conform/validity
->>>>>>> 60d42f6 (Results: both worlds on the same scenarios, the hypervisor, the soak; make validity)
