@@ -13,6 +13,7 @@
 /* argument[0] is the subcommand's name. */
 int cmd_compare(int count, char **argument);
 int cmd_ctl(int count, char **argument);
+int cmd_check(int count, char **argument);
 int cmd_replay(int count, char **argument);
 int cmd_report(int count, char **argument);
 int cmd_run(int count, char **argument);

@@ -17,6 +17,7 @@ static const struct command commands[] = {
     {"compare", cmd_compare, "which policy, and how sure"},
     {"run", cmd_run, "run a scenario on the hypervisor, in QEMU"},
     {"ctl", cmd_ctl, "command a hypervisor that cede run --control started"},
+    {"check", cmd_check, "is this scenario or bundle sound?"},
     {"replay", cmd_replay, "give a recorded event log to the core: the same decisions?"},
     {"report", cmd_report, "results as one HTML page"},
     {"sim", cmd_sim, "run a scenario in the simulator"},

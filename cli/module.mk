@@ -1,6 +1,6 @@
 # The command itself. Its sources' lists of other folders are read when all fragments are.
 
-CLI_SRC := cli/main.c cli/cmd_compare.c cli/cmd_ctl.c cli/cmd_replay.c cli/cmd_report.c cli/cmd_run.c cli/cmd_sim.c cli/cmd_tables.c cli/cmd_top.c cli/cmd_trace.c cli/compare.c cli/simulate.c cli/tables.c
+CLI_SRC := abi/manifest_check.c cli/main.c cli/cmd_check.c cli/cmd_compare.c cli/cmd_ctl.c cli/cmd_replay.c cli/cmd_report.c cli/cmd_run.c cli/cmd_sim.c cli/cmd_tables.c cli/cmd_top.c cli/cmd_trace.c cli/compare.c cli/simulate.c cli/tables.c
 CEDE := $(B)/cede
 ALL += $(CEDE)
 

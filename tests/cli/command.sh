@@ -35,6 +35,11 @@ refuses '--on: expected sim or hv' compare scenarios/demo.yaml --on moon
 refuses 'MPI' compare scenarios/demo.yaml --mpi
 printf 'name: x\nhost: {pcpus: 2}\nvms:\n  - name: a\n    vcpsu: 2\n' >"$folder/typo.yaml"
 refuses 'typo.yaml:5:12: no key "vcpsu" in a VM; did you mean "vcpus"?' sim "$folder/typo.yaml"
+refuses 'LICENSE:6:75' check LICENSE
+"$cede" check scenarios/demo.yaml >"$folder/out" 2>&1 && grep -q 'web-2 .*4 vCPUs' "$folder/out"
+check $? "cede check says what is in a scenario"
+printf 'CEDEMAN1 and then nothing' >"$folder/cut"
+refuses 'too short for a bundle' check "$folder/cut"
 refuses 'not a trace' trace scenarios/demo.yaml
 refuses 'not an event log' replay scenarios/demo.yaml
 
