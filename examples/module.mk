@@ -1,7 +1,7 @@
 # The example port: on the core as it ships (freestanding, position-dependent).
 EMBED := $(B)/tests/embed
 
-$(EMBED): $(B)/host/examples/embed/embed.o $(B)/release/libcede.a
+$(EMBED): $(call objects,host,examples/embed/embed.c examples/embed/main.c) $(B)/release/libcede.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_host) -no-pie -pthread -o $@ $^
 

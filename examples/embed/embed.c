@@ -7,39 +7,13 @@
  * is held around every cede_*() call, and each pCPU's condition variable goes with it. Pending
  * bits and flags are atomic, since guests and pollers read them without the lock.
  */
-#include "cede/core.h"
-#include "cede/stats.h"
-#include "tests/tap.h"
+#include "examples/embed/embed.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { PCPUS = 2, VCPUS = 4, ROUNDS = 300 };
-enum step { STEP_GO_ON, STEP_SPIN, STEP_HALT, STEP_STOP };
-
-struct pcpu {
-    struct cede_pcpu_id id;
-    struct cede_effect turn; /* the last RUN, IDLE or POLL: what this pCPU does now */
-    atomic_bool kick;        /* send RESCHED soon */
-    atomic_bool poll_stop;
-    pthread_cond_t woken;
-    uint64_t ran_from_ns; /* since when the current vCPU's time is not yet reported */
-};
-
-static struct {
-    pthread_mutex_t lock;
-    struct cede *core;
-    struct pcpu pcpu[PCPUS];
-    atomic_bool pending[VCPUS];
-    atomic_int on_pcpu[VCPUS]; /* how many pCPUs run it at this instant: never above 1 */
-    atomic_uint twice;         /* how often that was broken */
-    unsigned rounds[VCPUS];    /* each touched by its own vCPU only, until the threads ended */
-    atomic_uint turn;          /* which spinner may go on: 2 or 3 */
-    uint64_t steal_ns[VCPUS];  /* what PUBLISH wrote: a guest would read it in shared memory */
-    unsigned live;             /* vCPUs not yet stopped; under the lock */
-} port = {.lock = PTHREAD_MUTEX_INITIALIZER, .turn = 2, .live = VCPUS};
+struct port port = {.lock = PTHREAD_MUTEX_INITIALIZER, .turn = 2, .live = VCPUS};
 
 _Noreturn void cede_panic(const char *what)
 {
@@ -47,7 +21,7 @@ _Noreturn void cede_panic(const char *what)
     exit(1);
 }
 
-static uint64_t now_ns(void)
+uint64_t embed_now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -88,10 +62,10 @@ static void apply(struct pcpu *self, const struct cede_effect *effect)
 }
 
 /* One transition; the lock is held. `self` is NULL for the host's management. */
-static void send(struct pcpu *self, struct cede_event event)
+void embed_send(struct pcpu *self, struct cede_event event)
 {
     struct cede_effects effects;
-    event.now_ns = now_ns(); /* read under the lock, so that it never goes back */
+    event.now_ns = embed_now_ns(); /* read under the lock, so that it never goes back */
     enum cede_status status = cede_handle(port.core, &event, &effects);
     if (status == CEDE_BAD_STATE && event.kind == CEDE_EVENT_INTERRUPT) {
         return; /* its target saw the bit by itself and has stopped since: nobody to wake */
@@ -105,7 +79,7 @@ static void send(struct pcpu *self, struct cede_event event)
     }
 }
 
-static struct cede_event event_of(enum cede_event_kind kind, const struct pcpu *pcpu,
+struct cede_event embed_event(enum cede_event_kind kind, const struct pcpu *pcpu,
                                   struct cede_vcpu_id vcpu)
 {
     return (struct cede_event){.kind = kind, .vcpu = vcpu, .vm = CEDE_VM_NONE,
@@ -115,7 +89,7 @@ static struct cede_event event_of(enum cede_event_kind kind, const struct pcpu *
 /* All of the current vCPU's time since the last report, as user or as spinning. */
 static struct cede_ran take_ran(struct pcpu *self, bool spinning)
 {
-    uint64_t now = now_ns(), span = now - self->ran_from_ns;
+    uint64_t now = embed_now_ns(), span = now - self->ran_from_ns;
     self->ran_from_ns = now;
     return spinning ? (struct cede_ran){.spin_ns = span} : (struct cede_ran){.user_ns = span};
 }
@@ -128,10 +102,10 @@ static void interrupt(struct pcpu *self, uint32_t sender, uint32_t target)
     atomic_store(&port.pending[target], true);
     pthread_mutex_lock(&port.lock);
     struct cede_event event =
-        event_of(CEDE_EVENT_INTERRUPT, self, (struct cede_vcpu_id){target});
+        embed_event(CEDE_EVENT_INTERRUPT, self, (struct cede_vcpu_id){target});
     event.interrupt.sender.value = sender;
     event.interrupt.source = CEDE_SOURCE_IPI;
-    send(self, event);
+    embed_send(self, event);
     pthread_mutex_unlock(&port.lock);
 }
 
@@ -176,19 +150,19 @@ static void resched(struct pcpu *self)
 {
     bool idle = self->turn.kind == CEDE_EFFECT_IDLE;
     struct cede_event event =
-        event_of(CEDE_EVENT_RESCHED, self, idle ? CEDE_VCPU_NONE : self->turn.vcpu);
+        embed_event(CEDE_EVENT_RESCHED, self, idle ? CEDE_VCPU_NONE : self->turn.vcpu);
     if (!idle) {
         event.resched.ran = take_ran(self, false);
         event.resched.at_boundary = 1;
     }
-    send(self, event);
+    embed_send(self, event);
 }
 
 /* After a step: the event that it calls for, with what must be sampled under the lock. */
 static void leave_guest(struct pcpu *self, enum step step)
 {
     struct cede_vcpu_id vcpu = self->turn.vcpu;
-    struct cede_event event = event_of(CEDE_EVENT_SPIN, self, vcpu);
+    struct cede_event event = embed_event(CEDE_EVENT_SPIN, self, vcpu);
     if (step == STEP_SPIN) {
         event.spin.ran = take_ran(self, true);
         event.spin.mode = CEDE_MODE_KERNEL;
@@ -203,7 +177,7 @@ static void leave_guest(struct pcpu *self, enum step step)
         event.stop.at_boundary = 1;
         port.live--;
     }
-    send(self, event);
+    embed_send(self, event);
     for (int i = 0; i < PCPUS && port.live == 0; i++) {
         pthread_cond_signal(&port.pcpu[i].woken); /* all is done: sleepers may end */
     }
@@ -212,7 +186,7 @@ static void leave_guest(struct pcpu *self, enum step step)
 static void run(struct pcpu *self)
 {
     enum step step = run_guest(self);
-    bool kicked = atomic_load(&self->kick) || now_ns() >= self->turn.until_ns;
+    bool kicked = atomic_load(&self->kick) || embed_now_ns() >= self->turn.until_ns;
     if (step == STEP_GO_ON && !kicked) {
         return; /* the common way: no lock, no event */
     }
@@ -222,7 +196,7 @@ static void run(struct pcpu *self)
     } else if (atomic_exchange(&self->kick, false) || kicked) {
         resched(self);
     }
-    self->ran_from_ns = now_ns(); /* the guest's time begins after the lock */
+    self->ran_from_ns = embed_now_ns(); /* the guest's time begins after the lock */
     pthread_mutex_unlock(&port.lock);
 }
 
@@ -230,13 +204,13 @@ static void poll(struct pcpu *self)
 {
     uint32_t vcpu = self->turn.vcpu.value;
     while (!atomic_load(&port.pending[vcpu]) && !atomic_load(&self->poll_stop) &&
-           !atomic_load(&self->kick) && now_ns() < self->turn.until_ns) {
+           !atomic_load(&self->kick) && embed_now_ns() < self->turn.until_ns) {
     }
     pthread_mutex_lock(&port.lock);
-    struct cede_event event = event_of(CEDE_EVENT_POLL_END, self, self->turn.vcpu);
+    struct cede_event event = embed_event(CEDE_EVENT_POLL_END, self, self->turn.vcpu);
     event.poll_end.woken = atomic_load(&port.pending[vcpu]);
-    send(self, event);
-    self->ran_from_ns = now_ns();
+    embed_send(self, event);
+    self->ran_from_ns = embed_now_ns();
     pthread_mutex_unlock(&port.lock);
 }
 
@@ -249,11 +223,11 @@ static void idle(struct pcpu *self)
     if (atomic_exchange(&self->kick, false)) {
         resched(self);
     }
-    self->ran_from_ns = now_ns();
+    self->ran_from_ns = embed_now_ns();
     pthread_mutex_unlock(&port.lock);
 }
 
-static void *pcpu_main(void *argument)
+void *embed_pcpu_main(void *argument)
 {
     struct pcpu *self = argument;
     for (;;) {
@@ -271,73 +245,4 @@ static void *pcpu_main(void *argument)
             }
         }
     }
-}
-
-/* ---- start and end ---- */
-
-static void start(void)
-{
-    static _Alignas(CEDE_ALIGN) unsigned char memory[1 << 20];
-    struct cede_config config = {.pcpu_count = PCPUS, .vm_count = 1, .vcpu_count = VCPUS,
-                                 .vm_vcpu_count = VCPUS, .seed = 1};
-    size_t size = cede_size(&config);
-    TAP(size > 0 && size <= sizeof(memory), "the memory suffices");
-    TAP(cede_init(memory, size, &config, &port.core) == CEDE_OK, "the core starts");
-    for (uint32_t i = 0; i < PCPUS; i++) {
-        struct pcpu *pcpu = &port.pcpu[i];
-        pcpu->id.value = i;
-        pcpu->turn.kind = CEDE_EFFECT_IDLE; /* a new pCPU is idle until a kick */
-        pthread_cond_init(&pcpu->woken, NULL);
-        struct cede_event event = event_of(CEDE_EVENT_PCPU_ADD, pcpu, CEDE_VCPU_NONE);
-        event.pcpu_add.role_vm = CEDE_VM_NONE;
-        event.pcpu_add.core = i;
-        send(NULL, event);
-    }
-    struct cede_event vm = event_of(CEDE_EVENT_VM_ADD, NULL, CEDE_VCPU_NONE);
-    vm.vm.value = 0;
-    vm.vm_add.weight = 1024;
-    vm.vm_add.preset = CEDE_PRESET_CEDE;
-    send(NULL, vm);
-    atomic_store(&port.pending[0], true); /* the first ball */
-    for (uint32_t i = 0; i < VCPUS; i++) {
-        struct cede_event add = event_of(CEDE_EVENT_VCPU_ADD, NULL, (struct cede_vcpu_id){i});
-        add.vm.value = 0;
-        add.vcpu_add.index = i;
-        send(NULL, add);
-        send(NULL, event_of(CEDE_EVENT_VCPU_START, NULL, (struct cede_vcpu_id){i}));
-    }
-}
-
-static void check_vcpu(uint32_t vcpu, uint64_t now)
-{
-    struct cede_vcpu_stats stats = {0};
-    cede_vcpu_stats(port.core, now, (struct cede_vcpu_id){vcpu}, &stats);
-    uint64_t sum_ns = 0;
-    printf("# vCPU %u:", vcpu);
-    for (uint32_t i = 0; i < CEDE_TIME_COUNT; i++) {
-        sum_ns += stats.time_ns[i];
-        printf(" %s %llu", cede_time_class_name(i), (unsigned long long)stats.time_ns[i]);
-    }
-    printf(" ns\n");
-    TAP(stats.added_ns > 0 && sum_ns == now - stats.added_ns, "its classes sum to its lifetime");
-    TAP(port.rounds[vcpu] == ROUNDS + (vcpu == 0), "it finished its rounds");
-}
-
-int main(void)
-{
-    pthread_t thread[PCPUS];
-    start();
-    for (int i = 0; i < PCPUS; i++) {
-        pthread_create(&thread[i], NULL, pcpu_main, &port.pcpu[i]);
-    }
-    for (int i = 0; i < PCPUS; i++) {
-        pthread_join(thread[i], NULL);
-    }
-    uint64_t now = now_ns();
-    for (uint32_t i = 0; i < VCPUS; i++) {
-        check_vcpu(i, now);
-    }
-    TAP(atomic_load(&port.twice) == 0, "no vCPU ran on two pCPUs at once");
-    TAP(cede_check_all(port.core) == NULL, "every invariant holds");
-    return tap_done();
 }
