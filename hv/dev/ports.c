@@ -60,34 +60,40 @@ static void write_61(struct hv_vm *vm, uint8_t value)
     vm->port61 = value & 3;
 }
 
-/* ---- RTC: 1 January 2026, 00:00, plus uptime; binary, 24 hours ---- */
+/* ---- RTC: 1 January 2026, 00:00, plus uptime; 24 hours. In BCD, since Linux on x86 reads it as BCD
+ * whatever register B's DM bit says: a binary 26 was 2020 to it. ---- */
+
+static uint8_t bcd(uint64_t value)
+{
+    return (uint8_t)(value / 10 << 4 | value % 10);
+}
 
 static uint8_t read_cmos(const struct hv_vm *vm)
 {
     uint64_t s = hv_now_ns() / 1000000000;
     switch (vm->cmos_index & 0x7f) {
     case 0x00:
-        return (uint8_t)(s % 60);
+        return bcd(s % 60);
     case 0x02:
-        return (uint8_t)(s / 60 % 60);
+        return bcd(s / 60 % 60);
     case 0x04:
-        return (uint8_t)(s / 3600 % 24);
+        return bcd(s / 3600 % 24);
     case 0x06:
         return 5;
     case 0x07:
-        return (uint8_t)(1 + s / 86400 % 28);
+        return bcd(1 + s / 86400 % 28);
     case 0x08:
         return 1;
     case 0x09:
-        return 26;
+        return bcd(26);
     case 0x0a:
         return 0x26;
     case 0x0b:
-        return 0x06;
+        return 0x02; /* 24 hours, BCD */
     case 0x0d:
         return 0x80;
     case 0x32:
-        return 20;
+        return bcd(20);
     default:
         return 0;
     }
